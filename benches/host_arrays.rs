@@ -4,8 +4,9 @@
 //!
 //! `ms` is the median of calls that write to arrays that exist (`_into`; a mean makes its small result), by the host's
 //! clock. `bus` is the time of the bytes that have to be copied, in and then out, at the rates that copies of 256 MiB
-//! reach in the same run, and `share` is its share of the call: the rest is computation, and waiting. A call does not
-//! copy in both directions at a time; a `Pipeline` does. Results are compared with the CPU's in a sample of rows.
+//! reach in the same run, and `share` is its share of the call: the rest is computation, and waiting. Products and
+//! counts of pairs overlap copies in both directions and kernels, so that the share may be above 100%. Results are
+//! compared with the CPU's in a sample of rows.
 
 mod common;
 

@@ -120,6 +120,10 @@ impl BoxOverlap {
     /// As [`counts`](Self::counts), but writes the counts to `out`, which may have any stride. The
     /// content of `out` is unspecified after an error.
     ///
+    /// A GPU that uses the index searches for some boxes of the first set while others are copied,
+    /// if both sets and `out` are [page-locked](crate::Device::pinned) and without gaps, the first
+    /// set has at least 2¹⁹ boxes, and the second 2¹⁸.
+    ///
     /// # Errors
     /// Those of [`counts`](Self::counts), and [`Error::Shape`] if `out` does not have N elements.
     ///

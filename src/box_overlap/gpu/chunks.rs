@@ -166,13 +166,13 @@ fn search<T: HasKernels>(
     unsafe { counters.start_copy_of(device, &base.counters, 0)? };
 
     let mut searched = Vec::with_capacity(found.len());
-    let mut next = Some(Searched {
+    let mut first = Some(Searched {
         search: base,
         examined: None,
         left,
     });
     for (number, (found, target)) in found.iter_mut().zip(counts.chunks_mut(chunk)).enumerate() {
-        let mut this = match next.take() {
+        let mut this = match first.take() {
             Some(first) => first,
             None => {
                 device.wait(&arrived[number])?;

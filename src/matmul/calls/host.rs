@@ -97,6 +97,11 @@ impl MatMul {
     }
 
     /// As [`matmul`](Self::matmul), but writes to C, a view with any strides, and does not read C.
+    /// The content of C is unspecified after an error.
+    ///
+    /// From 32 MiB on, a GPU copies A and C in panels of rows while it multiplies others, if all
+    /// matrices are [page-locked](crate::Device::pinned) and without gaps, and C is in row-major
+    /// order. This does not change the result.
     ///
     /// # Errors
     /// The errors of [`matmul`](Self::matmul), and [`Error::Shape`](crate::Error::Shape) if C does
@@ -128,7 +133,9 @@ impl MatMul {
 
     /// Computes C = α·A·B + β·C for the shapes of [`matmul`](Self::matmul).
     ///
-    /// All views may have any strides. Memory between the elements of C is not written.
+    /// All views may have any strides. Memory between the elements of C is not written. The content
+    /// of C is unspecified after an error. Page-locked matrices are copied as in
+    /// [`matmul_into`](Self::matmul_into).
     ///
     /// # Errors
     /// The errors of [`matmul_into`](Self::matmul_into).
