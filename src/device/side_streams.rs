@@ -7,29 +7,24 @@ use crate::Result;
 
 /// Streams for the work of one call, beside the stream of the call's handle.
 ///
-/// Dropping them waits for their work. Declare them after the buffers of the work, so that an error
-/// or a panic frees the buffers, and returns borrowed memory to the caller, only after the work.
+/// Dropping them waits for their work and for that of the handle's stream. Declare them after the
+/// buffers of the work, so that an error or a panic frees the buffers, and returns borrowed memory
+/// to the caller, only after the work.
 pub(crate) struct SideStreams {
+    device: Device,
     handles: Vec<Device>,
+    /// Whether the host has waited for all work.
+    is_idle: bool,
 }
 
 impl Device {
-    /// Returns `count` streams whose work begins after the present work of this handle's stream, such
-    /// as the allocation of buffers. On the CPU and in the simulator, whose calls finish before they
-    /// return, they are the handle's stream.
-    pub(crate) fn side_streams(&self, count: usize) -> Result<SideStreams> {
-        let mut streams = SideStreams { handles: vec![] };
-        for _ in 0..count {
-            streams.handles.push(match &self.backend {
-                Backend::Cpu | Backend::Simulator(_) => self.clone(),
-                Backend::Cuda(gpu) => {
-                    let side = gpu.on_side_stream()?;
-                    side.stream().wait_for(gpu.stream())?;
-                    self.with_backend(Backend::Cuda(side))
-                }
-            });
+    /// Returns no streams: see [`SideStreams::open`].
+    pub(crate) fn side_streams(&self) -> SideStreams {
+        SideStreams {
+            device: self.clone(),
+            handles: vec![],
+            is_idle: false,
         }
-        Ok(streams)
     }
 
     /// Whether copies from and to these elements run beside kernels of other streams: on a GPU, if
@@ -45,24 +40,47 @@ impl Device {
 }
 
 impl SideStreams {
-    /// Returns a handle on stream `index`.
+    /// Adds `count` streams whose work begins after the present work of the handle's stream, such as
+    /// the allocation of buffers. On the CPU and in the simulator, whose calls finish before they
+    /// return, they are the handle's stream.
+    pub fn open(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            let handle = match &self.device.backend {
+                Backend::Cpu | Backend::Simulator(_) => self.device.clone(),
+                Backend::Cuda(gpu) => {
+                    let side = gpu.on_side_stream()?;
+                    side.stream().wait_for(gpu.stream())?;
+                    self.device.with_backend(Backend::Cuda(side))
+                }
+            };
+            self.handles.push(handle);
+        }
+        Ok(())
+    }
+
+    /// Returns a handle on the stream that was opened after `index` others.
     pub fn on(&self, index: usize) -> &Device {
         &self.handles[index]
     }
 
-    /// Waits for the work of all streams.
-    pub fn synchronize(&self) -> Result<()> {
-        let results: Vec<_> = self.handles.iter().map(Device::synchronize).collect();
-        results.into_iter().collect()
+    /// Waits for the work of all streams and of the handle's, which get no more.
+    pub fn finish(&mut self) -> Result<()> {
+        let all = self.handles.iter().chain([&self.device]);
+        let results: Vec<_> = all.map(Device::synchronize).collect();
+        results.into_iter().collect::<Result<()>>()?;
+        self.is_idle = true;
+        Ok(())
     }
 }
 
 impl Drop for SideStreams {
     fn drop(&mut self) {
+        if !self.is_idle {
+            // If waiting fails, the context is lost, and its work with it.
+            let _ = self.finish();
+        }
         for handle in &self.handles {
             if let Backend::Cuda(gpu) = &handle.backend {
-                // If waiting fails, the context is lost, and its work with it.
-                let _ = gpu.stream().synchronize();
                 gpu.keep_side_stream();
             }
         }

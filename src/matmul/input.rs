@@ -58,8 +58,9 @@ pub struct DeviceProduct<'a, T: Element, S, C: Element> {
     pub a: DeviceMatrices<'a, T>,
     pub b: DeviceMatrices<'a, T>,
     pub beta: S,
-    /// In row-major order.
+    /// In row-major order, from element `start_of_c` on.
     pub c: &'a mut Buffer<C>,
+    pub start_of_c: usize,
     pub sizes: Sizes,
 }
 

@@ -76,7 +76,8 @@ fn count<T: HasKernels>(
     let found = (0..chunks).map(|_| device.alloc(chunk));
     let mut found = found.collect::<Result<Vec<_>>>()?;
     // Declared after the buffers that it copies: dropped, and waited for, before them.
-    let streams = device.side_streams(2)?;
+    let mut streams = device.side_streams();
+    streams.open(2)?;
     let to = streams.on(TO);
     let mut arrived = Vec::with_capacity(chunks);
     // SAFETY: the boxes are borrowed until `streams` has waited, and the searches wait for their
@@ -100,7 +101,7 @@ fn count<T: HasKernels>(
         return Ok(());
     }
     // All boxes are on the device, or will be.
-    streams.synchronize()?;
+    streams.finish()?;
     let mut all = device.alloc(rows1)?;
     super::counts(&resident, &mut all)?;
     all.copy_to(counts)

@@ -183,6 +183,7 @@ impl MatMul {
             b: Vector::Column.device_batch(b),
             beta,
             c: c.buffer_mut(),
+            start_of_c: 0,
             sizes,
         };
         <T as Dispatch<C>>::device(*self, product).during(operation)

@@ -83,6 +83,7 @@ fn in_sequence<T: HasKernels, C: OutputOf<T>>(
         b: b.matrices(),
         beta,
         c: &mut result,
+        start_of_c: 0,
         sizes,
     };
     run(options, on_device, whole)?;
@@ -126,10 +127,12 @@ fn run<T: HasKernels, C: OutputOf<T>>(
             start: factor.start + first as i64 * factor.stride_batch,
             ..factor
         };
+        assert!(product.start_of_c + batch * m * n <= product.c.len());
         // SAFETY: the elements of these matrices of C.
         let c = unsafe {
             let c = product.c.slice_mut();
-            let start = c.as_mut_ptr().wrapping_add(first * m * n);
+            let start = product.start_of_c + first * m * n;
+            let start = c.as_mut_ptr().wrapping_add(start);
             DeviceSliceMut::from_raw_parts(start, count * m * n)
         };
         let job = Job::<T> {

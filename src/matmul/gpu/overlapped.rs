@@ -1,8 +1,8 @@
 //! Products of page-locked host arrays, whose copies overlap with kernels.
 //!
-//! One stream copies B, and then A in panels of rows. Each panel of C is computed on one of several
-//! streams as soon as its panel of A has arrived, and another stream copies it back. Several streams
-//! compute, since a panel has too few tiles for all multiprocessors. k is not cut, and the kernel is
+//! The handle's stream copies B, and then A in panels of rows. Each panel of C is computed on one of
+//! several streams as soon as its panel of A has arrived, and another stream copies it back. Several
+//! streams compute, since a panel has too few tiles for all multiprocessors. k is not cut, and the kernel is
 //! that of the whole, so the results are the same bit for bit.
 //!
 //! Who waits for whom:
@@ -12,21 +12,19 @@
 //! - No copy waits for memory to become free: panels of C share no memory, on the device or on the
 //!   host, and what is copied to the device is copied once. Temporary memory of kernels is allocated
 //!   and freed in the order of their stream.
-//! - All streams wait for the allocation of the buffers. The buffers are freed, and the caller's
-//!   arrays returned, after the host has waited for all streams, also after an error: see
-//!   [`Device::side_streams`].
+//! - The buffers are allocated on the handle's stream, which the others wait for. They are freed, and
+//!   the caller's arrays returned, after the host has waited for all streams, also after an error:
+//!   see [`Device::side_streams`].
 //! - Copies back start after everything else has been started. Kernels that need temporary memory
 //!   may fail for lack of it until then; the partition is then split and computed again, and C must
 //!   be unchanged if it is read. Starting takes less time than the copies before the first result.
-
-use std::ops::Range;
 
 use num_traits::Zero;
 
 use super::factor::{OnDevice, without_gaps};
 use super::kernels::{HasKernels, OutputOf};
 use super::run;
-use super::tuning::{self, PANEL_ROWS, PANELS_AT_A_TIME};
+use super::tuning::{self, COMPUTE_STREAMS, PANEL_ROWS};
 use crate::device::Element;
 use crate::matmul::element::{HostProduct, Scalar};
 use crate::matmul::input::{DeviceProduct, Sizes};
@@ -34,10 +32,9 @@ use crate::matmul::options::MatMul;
 use crate::partition::equal_ranges;
 use crate::{Device, Result};
 
-/// The streams that copy to the device and from it, and the first that computes.
-const TO: usize = 0;
-const FROM: usize = 1;
-const COMPUTE: usize = 2;
+/// The stream that copies from the device, and the first of those that compute.
+const FROM: usize = 0;
+const COMPUTE: usize = 1;
 
 /// How to compute a product in panels.
 pub struct Plan<'a, T> {
@@ -89,37 +86,38 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
 
     let mut a = OnDevice::allocate(device, &product.a, a_strides)?;
     let mut b = OnDevice::allocate(device, &product.b, b_strides)?;
-    let panel = |rows: &Range<usize>| device.alloc::<C>(rows.len() * sizes.n);
-    let mut panels: Vec<_> = ranges.iter().map(panel).collect::<Result<_>>()?;
+    let mut result = device.alloc::<C>(product.c.len())?;
     let mut c = product.c.as_slice_mut().expect("C of a plan is row-major");
     // Declared after the buffers: dropped, and waited for, before them.
-    let streams = device.side_streams(COMPUTE + PANELS_AT_A_TIME)?;
-    let (to, from) = (streams.on(TO), streams.on(FROM));
-
-    let arrived = device.event()?;
-    // SAFETY: the arrays are borrowed until `streams` has waited, as are the buffers, and no kernel
-    // reads what a copy here and below writes before it has arrived.
+    let mut streams = device.side_streams();
+    // SAFETY: the arrays are borrowed until `streams` has waited, and no kernel reads what a copy
+    // here and below writes before it has arrived.
     unsafe {
-        b.start_copy_of_all(to, b_elements)?;
+        b.start_copy_of_all(device, b_elements)?;
         if !has_contiguous_rows {
-            a.start_copy_of_all(to, a_elements)?;
+            a.start_copy_of_all(device, a_elements)?;
         }
     }
+    // The rest is prepared beside these copies, which all kernels wait for.
+    streams.open(COMPUTE + COMPUTE_STREAMS)?;
+    let from = streams.on(FROM);
+    let arrived = device.event()?;
     let mut computed = Vec::with_capacity(ranges.len());
-    for (index, (rows, panel)) in ranges.iter().zip(&mut panels).enumerate() {
+    for (index, rows) in ranges.iter().enumerate() {
+        let elements = rows.start * sizes.n..rows.end * sizes.n;
         // SAFETY: as above. The panel of C on the host is written by its copy back alone, after the
         // kernels that wait for this copy.
         unsafe {
             if has_contiguous_rows {
-                a.start_copy_of_rows(to, rows, a_elements)?;
+                a.start_copy_of_rows(device, rows, a_elements)?;
             }
             if reads_c {
-                panel.start_copy_from(to, 0, &c[rows.start * sizes.n..rows.end * sizes.n])?;
+                result.start_copy_from(device, elements.start, &c[elements.clone()])?;
             }
         }
         // A wait is for the last record before it, so one event serves all panels.
-        to.record(&arrived)?;
-        let stream = streams.on(COMPUTE + index % PANELS_AT_A_TIME);
+        device.record(&arrived)?;
+        let stream = streams.on(COMPUTE + index % COMPUTE_STREAMS);
         stream.wait(&arrived)?;
         let on_device = DeviceProduct {
             operation: product.operation,
@@ -128,7 +126,8 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
             a: a.rows(rows),
             b: b.matrices(),
             beta: product.beta,
-            c: panel,
+            c: &mut result,
+            start_of_c: elements.start,
             sizes: Sizes {
                 m: rows.len(),
                 ..sizes
@@ -137,15 +136,15 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
         run(options, on_device, whole)?;
         let event = device.event()?;
         stream.record(&event)?;
-        computed.push(event);
+        computed.push((elements, event));
     }
-    for (panel, event) in panels.iter().zip(&computed) {
-        let target = c.split_off_mut(..panel.len()).expect("C has all panels");
+    for (elements, event) in &computed {
+        let target = c.split_off_mut(..elements.len()).expect("C has all panels");
         from.wait(event)?;
         // SAFETY: C is borrowed until `streams` has waited, and no other panel has these elements.
-        unsafe { panel.start_copy_to(from, 0, target)? };
+        unsafe { result.start_copy_to(from, elements.start, target)? };
     }
-    streams.synchronize()
+    streams.finish()
 }
 
 #[cfg(all(test, feature = "simulator"))]

@@ -256,10 +256,10 @@ pub fn instructions(
 const OVERLAPPED_BYTES: f64 = 32.0 * 1048576.0;
 /// Panels have a multiple of the rows of every tile, so that their tiles are those of the whole.
 pub const PANEL_ROWS: usize = 256;
-/// The fewest elements of C in a panel, and the number of panels that are computed at a time:
-/// together 128 tiles of 128×256, which is a wave of an H200.
+/// The fewest elements of C in a panel: 32 tiles of 128×256.
 const PANEL_ELEMENTS: usize = 1 << 20;
-pub const PANELS_AT_A_TIME: usize = 4;
+/// Four panels are a wave of an H200, and the tiles of one more take the places of those that end.
+pub const COMPUTE_STREAMS: usize = 5;
 /// The most panels: the first is copied before anything is computed, the last after everything, and
 /// the start of each takes a few microseconds.
 const MOST_PANELS: usize = 32;
