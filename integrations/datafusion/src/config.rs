@@ -1,0 +1,171 @@
+//! Options of a session, and the device on which operators compute.
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::common::Result<()> {
+//! let ctx = SessionContext::new();
+//! gridstride_datafusion::register(&ctx)?;
+//! ctx.sql("SET gridstride.device = 'cpu'").await?.collect().await?;
+//! let error = ctx.sql("SET gridstride.device = 'gpu'").await.unwrap_err();
+//! assert!(error.to_string().contains("there is no device \"gpu\""));
+//! # Ok(())
+//! # }
+//! ```
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use datafusion::common::config::ConfigExtension;
+use datafusion::common::{config_field, extensions_options};
+use datafusion::config::ConfigOptions;
+use datafusion::execution::TaskContext;
+use gridstride::{Device, Result};
+
+extensions_options! {
+    /// The options whose names begin with `gridstride.`. [`register`](crate::register) adds them to
+    /// a session.
+    pub struct GridstrideConfig {
+        /// Where operators compute: auto (the first GPU, or the CPU without a GPU), cpu, cuda, cuda:N or simulator
+        pub device: DeviceName, default = DeviceName::Auto
+
+        /// The number of rows that operators gather for a call of the library, if their memory suffices
+        pub batch_rows: usize, default = 1 << 22
+
+        /// Whether the partitions of a table that is sorted already are merged into one stream instead of being sorted again in parallel. Clusters do better without
+        pub merge_sorted: bool, default = true
+    }
+}
+
+impl ConfigExtension for GridstrideConfig {
+    const PREFIX: &'static str = "gridstride";
+}
+
+impl GridstrideConfig {
+    /// Returns the options of a session, or the defaults if the session lacks them.
+    pub fn of(options: &ConfigOptions) -> GridstrideConfig {
+        let found = options.extensions.get::<GridstrideConfig>();
+        found.cloned().unwrap_or_default()
+    }
+}
+
+/// The value of `gridstride.device`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceName {
+    /// The [default](set_default_device) of the process: unless it was set, the first GPU that runs
+    /// the kernels, or else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU with an ordinal.
+    Cuda(usize),
+    /// The simulator, which runs the GPU's kernels slowly on the CPU: for tests.
+    Simulator,
+}
+
+/// A text that names no device.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no device {0:?}: possible are auto, cpu, cuda (the same as cuda:0), cuda:N and simulator"
+)]
+pub struct UnknownDevice(String);
+
+impl FromStr for DeviceName {
+    type Err = UnknownDevice;
+
+    fn from_str(text: &str) -> std::result::Result<DeviceName, UnknownDevice> {
+        let cuda = |text: &str| text.strip_prefix("cuda:")?.parse().ok();
+        Ok(match text {
+            "auto" => DeviceName::Auto,
+            "cpu" => DeviceName::Cpu,
+            "cuda" => DeviceName::Cuda(0),
+            "simulator" => DeviceName::Simulator,
+            _ => DeviceName::Cuda(cuda(text).ok_or_else(|| UnknownDevice(text.to_owned()))?),
+        })
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Auto => f.write_str("auto"),
+            DeviceName::Cpu => f.write_str("cpu"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::Simulator => f.write_str("simulator"),
+        }
+    }
+}
+
+config_field!(DeviceName);
+
+/// The device of `auto` in this process.
+static DEFAULT: OnceLock<Device> = OnceLock::new();
+
+/// Sets the device that sessions of this process use if their option is `auto`, such as the GPU of
+/// an executor of a cluster. A [memory limit](Device::with_memory_limit) of the handle holds for
+/// all operators together. Returns false if there is a default already: it was set before, or a
+/// query has used it.
+pub fn set_default_device(device: Device) -> bool {
+    DEFAULT.set(device).is_ok()
+}
+
+/// Returns the device on which the operators of a task compute. Each device is opened once in a
+/// process: later calls return handles to the same device.
+///
+/// # Errors
+/// [`Error::Unavailable`](gridstride::Error::Unavailable) if the device cannot be opened.
+pub fn device(context: &TaskContext) -> Result<Device> {
+    open(GridstrideConfig::of(context.session_config().options()).device)
+}
+
+/// Opens a device, or returns a handle to the same device if it is open.
+///
+/// # Errors
+/// As [`device`].
+pub fn open(name: DeviceName) -> Result<Device> {
+    static OPEN: OnceLock<Mutex<HashMap<DeviceName, Device>>> = OnceLock::new();
+    if name == DeviceName::Auto {
+        return Ok(DEFAULT.get_or_init(Device::auto).clone());
+    }
+    let open = OPEN.get_or_init(Mutex::default);
+    // The map is valid even if opening a device panicked.
+    let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = open.get(&name) {
+        return Ok(device.clone());
+    }
+    let device = match name {
+        DeviceName::Cuda(ordinal) => Device::cuda(ordinal)?,
+        DeviceName::Simulator => Device::simulator()?,
+        DeviceName::Auto | DeviceName::Cpu => Device::cpu(),
+    };
+    open.insert(name, device.clone());
+    Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_devices_are_read_and_written() {
+        for text in ["auto", "cpu", "cuda:0", "cuda:7", "simulator"] {
+            assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
+        }
+        assert_eq!("cuda".parse::<DeviceName>().unwrap(), DeviceName::Cuda(0));
+        for text in ["", "gpu", "CPU", "cuda:", "cuda:-1", "cpu "] {
+            let error = text.parse::<DeviceName>().unwrap_err().to_string();
+            assert!(error.contains("cuda:N and simulator"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_device_is_opened_once() {
+        let first = open(DeviceName::Simulator).unwrap();
+        assert!(first.same_as(&open(DeviceName::Simulator).unwrap()));
+        assert!(open(DeviceName::Cuda(1000)).is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! Errors of the library in those of the engine.
+
+use datafusion::common::DataFusionError;
+
+/// An error of the library, with the name of the operator or function that called it.
+///
+/// It is inside a [`DataFusionError::External`]: downcast to read the library's error.
+#[derive(Debug, thiserror::Error)]
+#[error("{operator}: {error}")]
+pub struct OperatorError {
+    /// The operator's name in EXPLAIN, or the function's name in SQL.
+    pub operator: &'static str,
+    /// The library's error.
+    pub error: gridstride::Error,
+}
+
+/// Returns the engine's error for an error of the library in an operator.
+pub(crate) fn external(
+    operator: &'static str,
+) -> impl Fn(gridstride::Error) -> DataFusionError + Copy {
+    move |error| DataFusionError::External(Box::new(OperatorError { operator, error }))
+}

@@ -1,0 +1,44 @@
+//! gridstride's GPU kernels in Apache DataFusion: plan nodes, functions in SQL, and methods of data
+//! frames.
+//!
+//! [`register`] adds them to a session:
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::common::Result<()> {
+//! let ctx = SessionContext::new();
+//! gridstride_datafusion::register(&ctx)?;
+//! # ctx.sql("SET gridstride.device = 'cpu'").await?.collect().await?;
+//! ctx.sql("CREATE TABLE points AS VALUES (0, 1.0), (5, 3.0), (35, 4.0)").await?.collect().await?;
+//! let buckets = ctx
+//!     .sql("SELECT * FROM time_buckets('points', NULL, 'column1', 'column2', '35', 'count,mean')")
+//!     .await?;
+//! assert_eq!(buckets.count().await?, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | | in SQL | module |
+//! |---|---|---|
+//! | statistics of time series in buckets of time | `FROM time_buckets('points', …)` | [`time_series`] |
+//!
+//! # Options
+//! | option | default | |
+//! |---|---|---|
+//! | `gridstride.device` | `auto` | `auto` (the first GPU, or else the CPU), `cpu`, `cuda:N` or `simulator` |
+//! | `gridstride.batch_rows` | 4194304 | rows that operators gather for a call of the library |
+//! | `gridstride.merge_sorted` | `true` | whether partitions that are sorted already are merged, and not sorted again |
+//!
+//! `SET gridstride.device = 'cuda:1'` sets an option for the queries of a session that follow.
+
+pub mod arrow;
+pub mod config;
+mod error;
+mod session;
+mod table_function;
+pub mod time_series;
+
+pub use error::OperatorError;
+pub use session::{extension_planners, query_planner, register};

@@ -1,0 +1,117 @@
+//! What table functions have in common: literal arguments, tables by name, and results that are
+//! logical plans.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, ScalarValue, TableReference, not_impl_err, plan_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use futures::FutureExt;
+
+/// Returns a literal text among the arguments of a function; `None` for NULL and arguments that
+/// are missing.
+///
+/// # Errors
+/// For anything but a literal text. `name` is the argument's name in the message.
+pub(crate) fn text<'a>(
+    function: &str,
+    arguments: &'a [Expr],
+    index: usize,
+    name: &str,
+) -> Result<Option<&'a str>> {
+    match arguments.get(index) {
+        None | Some(Expr::Literal(ScalarValue::Null, _)) => Ok(None),
+        Some(Expr::Literal(value, _)) if value.try_as_str().is_some() => {
+            Ok(value.try_as_str().flatten())
+        }
+        Some(other) => plan_err!(
+            "{function}: argument {}, {name}, is {other}, and has to be a text in quotes",
+            index + 1
+        ),
+    }
+}
+
+/// Returns a scan of the session's table with a name, which may have a schema and a catalogue in
+/// front.
+///
+/// # Errors
+/// If there is no such table, or if its catalogue needs to wait for an answer.
+pub(crate) fn scan(function: &str, session: &dyn Session, name: &str) -> Result<LogicalPlan> {
+    let defaults = &session.config_options().catalog;
+    let resolved = TableReference::parse_str(name)
+        .resolve(&defaults.default_catalog, &defaults.default_schema);
+    let schema = session
+        .catalog_list()
+        .catalog(&resolved.catalog)
+        .and_then(|catalog| catalog.schema(&resolved.schema));
+    let Some(schema) = schema else {
+        return plan_err!(
+            "{function}: there is no schema {}.{}",
+            resolved.catalog,
+            resolved.schema
+        );
+    };
+    // Table functions are synchronous, look-ups are not. Catalogues in memory answer at once.
+    let table = match schema.table(&resolved.table).now_or_never() {
+        Some(table) => table?,
+        None => {
+            return not_impl_err!(
+                "{function}: the catalogue of {resolved} does not answer at once: register the table in the session"
+            );
+        }
+    };
+    let Some(table) = table else {
+        return plan_err!("{function}: there is no table {name:?}");
+    };
+    LogicalPlanBuilder::scan(
+        TableReference::parse_str(name),
+        provider_as_source(table),
+        None,
+    )?
+    .build()
+}
+
+/// A table whose rows a logical plan computes. The SQL planner puts the plan in the place of the
+/// scan, as for a view.
+#[derive(Debug)]
+pub(crate) struct PlanTable(pub LogicalPlan);
+
+#[async_trait]
+impl TableProvider for PlanTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.0.schema().inner())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    fn get_logical_plan(&self) -> Option<Cow<'_, LogicalPlan>> {
+        Some(Cow::Borrowed(&self.0))
+    }
+
+    async fn scan(
+        &self,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let filter = filters.iter().cloned().reduce(Expr::and);
+        let mut plan = LogicalPlanBuilder::from(self.0.clone());
+        if let Some(filter) = filter {
+            plan = plan.filter(filter)?;
+        }
+        if let Some(columns) = projection {
+            let field = |&index: &usize| Expr::from(self.0.schema().qualified_field(index));
+            plan = plan.project(columns.iter().map(field))?;
+        }
+        let plan = plan.limit(0, limit)?.build()?;
+        session.create_physical_plan(&plan).await
+    }
+}

@@ -1,0 +1,235 @@
+//! A call of the library for a chunk of rows.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, ArrowPrimitiveType, AsArray, Float64Array, Int64Array, PrimitiveArray, RecordBatch,
+};
+use datafusion::arrow::buffer::ScalarBuffer;
+use datafusion::arrow::compute::{CastOptions, cast_with_options, interleave};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
+use datafusion::common::Result;
+use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_plan::metrics::{Count, Time};
+use gridstride::device::DeviceKind;
+use gridstride::ndarray::ArrayView1;
+use gridstride::time_series::{Aggregates, TimeBuckets, Value};
+use gridstride::{Device, Error};
+
+use super::exec::NAME;
+use super::gather::{Chunk, bucket_start};
+use super::parameters::{TimeBucketParameters, is_count};
+use crate::arrow::into_buffer;
+use crate::error::external;
+
+/// What the calls of a partition have in common.
+pub(super) struct Work {
+    pub parameters: Arc<TimeBucketParameters>,
+    pub buckets: TimeBuckets,
+    pub schema: SchemaRef,
+    pub device: Device,
+    pub input_bytes: Count,
+    pub calls: Count,
+    pub gather_time: Time,
+    pub kernel_time: Time,
+    pub copy_time: Time,
+}
+
+/// The buckets of a chunk.
+pub(super) struct Buckets {
+    pub batch: RecordBatch,
+    /// When the buckets begin.
+    pub starts: Int64Array,
+    /// The first row of each series, and the number of rows.
+    pub offsets: Vec<usize>,
+    /// Whether the first series goes on from the chunk before.
+    pub continues: bool,
+    /// The memory of the batch.
+    pub reservation: MemoryReservation,
+}
+
+impl Work {
+    /// Aggregates the rows of a chunk.
+    pub fn buckets(&self, chunk: Chunk) -> Result<Buckets> {
+        match chunk.pieces[0].values.data_type() {
+            DataType::Float32 => self.buckets_of::<Float32Type>(chunk, |value| value as f32),
+            _ => self.buckets_of::<Float64Type>(chunk, |value| value),
+        }
+    }
+
+    fn buckets_of<T: ArrowPrimitiveType<Native: Value>>(
+        &self,
+        chunk: Chunk,
+        narrowed: fn(f64) -> T::Native,
+    ) -> Result<Buckets> {
+        let gathering = self.gather_time.timer();
+        // The last point before the chunk is in an earlier bucket, whose row is dropped again.
+        let before = chunk.before;
+        let shift = usize::from(before.is_some());
+        let rows = chunk.rows + shift;
+        let bytes = rows * (size_of::<i64>() + size_of::<T::Native>());
+        if chunk.pieces.len() > 1 || shift > 0 {
+            chunk.reservation.try_grow(bytes)?;
+        }
+        let timestamps = chunk.pieces.iter().map(|piece| &piece.timestamps);
+        let timestamps = joined(timestamps, before.map(|point| point.0), rows);
+        let values = chunk
+            .pieces
+            .iter()
+            .map(|piece| piece.values.as_primitive::<T>());
+        let values = joined(values, before.map(|point| narrowed(point.1)), rows);
+        let mut offsets: Vec<_> = chunk.runs.iter().map(|run| run.start + shift).collect();
+        offsets[0] = 0;
+        offsets.push(rows);
+        drop(gathering);
+
+        self.calls.add(1);
+        self.input_bytes.add(bytes);
+        let views = (
+            ArrayView1::from(&timestamps[..]),
+            ArrayView1::from(&values[..]),
+        );
+        let found = self
+            .aggregate(&offsets, views.0, views.1)
+            .map_err(external(NAME))?;
+        let first = bucket_start(&self.parameters, timestamps[shift]);
+        self.output(chunk, found, first)
+    }
+
+    /// Calls the library. On a GPU, copies and kernels are measured apart.
+    fn aggregate<T: Value>(
+        &self,
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> gridstride::Result<Aggregates> {
+        if let DeviceKind::Cuda { .. } = self.device.kind() {
+            match self.aggregate_on_gpu(offsets, timestamps, values) {
+                // The call for host arrays divides the work so that it fits.
+                Err(Error::Allocation { .. }) => {}
+                found => return found,
+            }
+        }
+        let _timer = self.kernel_time.timer();
+        self.buckets
+            .aggregate_series(&self.device, offsets, timestamps, values)
+    }
+
+    fn aggregate_on_gpu<T: Value>(
+        &self,
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> gridstride::Result<Aggregates> {
+        // Calls of other partitions have streams of their own, so that their copies overlap with
+        // these kernels.
+        let device = self.device.on(&self.device.stream()?)?;
+        let copying = self.copy_time.timer();
+        let (timestamps, values) = (device.upload(&timestamps)?, device.upload(&values)?);
+        device.synchronize()?;
+        drop(copying);
+        let computing = self.kernel_time.timer();
+        let found = self
+            .buckets
+            .aggregate_series_device(offsets, &timestamps, &values)?;
+        device.synchronize()?;
+        drop(computing);
+        let _copying = self.copy_time.timer();
+        found.download()
+    }
+
+    /// Returns the rows of the output. Buckets of the first series before `first` are dropped.
+    fn output(&self, chunk: Chunk, found: Aggregates, first: i64) -> Result<Buckets> {
+        let _gathering = self.gather_time.timer();
+        let of_first_series = found.starts().into_iter().take(found.series(0).end);
+        let dropped = match chunk.before {
+            Some(_) => of_first_series.filter(|&&start| start < first).count(),
+            None => 0,
+        };
+        let mut offsets = found.offsets().to_vec();
+        for offset in &mut offsets[1..] {
+            *offset -= dropped;
+        }
+        let methods = found.methods().to_vec();
+        let (starts, columns) = found.into_parts();
+        let rows = starts.len() - dropped;
+        let starts = Int64Array::new(into_buffer(starts), None).slice(dropped, rows);
+
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
+        if let Some(series) = series(&chunk, &offsets)? {
+            arrays.push(series);
+        }
+        arrays.push(Arc::new(starts.clone()));
+        for (column, method) in columns.into_iter().zip(&methods) {
+            arrays.push(match is_count(method) {
+                true => {
+                    let counts = column.iter().skip(dropped).map(|&count| count as i64);
+                    Arc::new(Int64Array::from_iter_values(counts))
+                }
+                false => {
+                    let numbers = Float64Array::new(into_buffer(column), None);
+                    Arc::new(numbers.slice(dropped, rows))
+                }
+            });
+        }
+        // Timestamps get their type back, and texts the plan's: engines may have read them as views.
+        let options = CastOptions {
+            safe: false,
+            ..Default::default()
+        };
+        for (array, field) in arrays.iter_mut().zip(self.schema.fields()) {
+            if array.data_type() != field.data_type() {
+                *array = cast_with_options(array, field.data_type(), &options)?;
+            }
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)?;
+        let Chunk {
+            continues,
+            reservation,
+            pieces,
+            ..
+        } = chunk;
+        drop(pieces);
+        reservation.try_resize(batch.get_array_memory_size())?;
+        Ok(Buckets {
+            batch,
+            starts,
+            offsets,
+            continues,
+            reservation,
+        })
+    }
+}
+
+/// Returns the series of each row of the output.
+fn series(chunk: &Chunk, offsets: &[usize]) -> Result<Option<ArrayRef>> {
+    let arrays = chunk.pieces.iter().map(|piece| piece.series.as_deref());
+    let Some(arrays) = arrays.collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    let mut rows = Vec::with_capacity(offsets[offsets.len() - 1]);
+    for (run, buckets) in chunk.runs.iter().zip(offsets.windows(2)) {
+        rows.resize(buckets[1], run.key);
+    }
+    Ok(Some(interleave(&arrays, &rows)?))
+}
+
+/// Returns the numbers of arrays one after the other, with one number in front. A single array is
+/// not copied.
+fn joined<'a, T: ArrowPrimitiveType>(
+    arrays: impl ExactSizeIterator<Item = &'a PrimitiveArray<T>>,
+    first: Option<T::Native>,
+    len: usize,
+) -> ScalarBuffer<T::Native> {
+    let mut arrays = arrays.peekable();
+    if arrays.len() == 1
+        && first.is_none()
+        && let Some(only) = arrays.peek()
+    {
+        return only.values().clone();
+    }
+    let mut numbers = Vec::with_capacity(len);
+    numbers.extend(first);
+    arrays.for_each(|array| numbers.extend_from_slice(array.values()));
+    numbers.into()
+}

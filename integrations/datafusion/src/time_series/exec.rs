@@ -1,0 +1,251 @@
+//! The node of physical plans.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::compute::SortOptions;
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    Distribution, EquivalenceProperties, LexOrdering, LexRequirement, OrderingRequirements,
+    PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
+use datafusion::physical_plan::execution_plan::{
+    ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, apply_expression_roots,
+};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties,
+};
+
+use super::duration::Unit;
+use super::parameters::TimeBucketParameters;
+use super::stream;
+use crate::config::{self, DeviceName};
+
+/// The name in EXPLAIN and in errors.
+pub(super) const NAME: &str = "TimeBucketExec";
+
+/// Aggregates points that are sorted by series and timestamp.
+///
+/// The input has the columns series, which may be missing, timestamp and value, in this order. A
+/// partition has all points of its series. [Parameters](TimeBucketParameters) and input are all of
+/// its state: a copy made of them in another process computes the same.
+///
+/// # Partitions
+/// An input without the order is hashed by series, and sorted. If partitions of the input are sorted
+/// already, they are merged into one ([`merge_sorted`](TimeBucketParameters::merge_sorted)): the
+/// library divides the work of each call among the threads of the CPU, or gives it to a GPU.
+///
+/// # Metrics
+/// | metric | meaning |
+/// |---|---|
+/// | `output_rows` | rows returned |
+/// | `input_rows` | rows of the input, also those with a null value |
+/// | `input_bytes` | bytes of timestamps and values given to the library |
+/// | `calls` | calls of the library |
+/// | `gather_time` | checking the input and bringing its rows together |
+/// | `kernel_time` | on a GPU the kernels, and waiting for them; else the library's calls |
+/// | `copy_time` | copies to and from the GPU |
+///
+/// Times are sums over the partitions, which work at the same time.
+#[derive(Clone, Debug)]
+pub struct TimeBucketExec {
+    parameters: TimeBucketParameters,
+    input: Arc<dyn ExecutionPlan>,
+    /// The series, if there is one, and the timestamp.
+    keys: Vec<Arc<dyn PhysicalExpr>>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl TimeBucketExec {
+    /// Returns the node for an input with the columns series, which may be missing, timestamp and
+    /// value.
+    ///
+    /// # Errors
+    /// If the parameters or the types of the columns are invalid.
+    pub fn try_new(
+        parameters: TimeBucketParameters,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Result<TimeBucketExec> {
+        let schema = input.schema();
+        let output = parameters.output_schema(&schema)?;
+        let column = |index: usize, name: &str| Arc::new(Column::new(name, index)) as _;
+        let keys: Vec<Arc<dyn PhysicalExpr>> = (0..schema.fields().len() - 1)
+            .map(|index| column(index, schema.field(index).name()))
+            .collect();
+        let output_keys: Vec<Arc<dyn PhysicalExpr>> = (0..keys.len())
+            .map(|index| column(index, output.field(index).name()))
+            .collect();
+        let partitioning = match input.output_partitioning() {
+            // Rows that are hashed by their series still are.
+            Partitioning::Hash(by, n) if keys.len() == 2 && by[..] == keys[..1] => {
+                Partitioning::Hash(output_keys[..1].to_vec(), *n)
+            }
+            other => Partitioning::UnknownPartitioning(other.partition_count()),
+        };
+        let order = output_keys.into_iter().map(|key| ascending(key, false));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new_with_orderings(output, [order]),
+            partitioning,
+            EmissionType::Incremental,
+            input.boundedness(),
+        );
+        Ok(TimeBucketExec {
+            parameters,
+            input,
+            keys,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    /// Returns the parameters.
+    pub fn parameters(&self) -> &TimeBucketParameters {
+        &self.parameters
+    }
+
+    /// Returns the input.
+    pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    /// Whether the order of each of the input's partitions suffices.
+    fn is_sorted(&self) -> bool {
+        let [Some(required)] = &self.required_input_ordering()[..] else {
+            return false;
+        };
+        let properties = self.input.equivalence_properties();
+        let satisfies = |order: &_| {
+            let satisfied = properties.ordering_satisfy_requirement(Clone::clone(order));
+            satisfied.unwrap_or(false)
+        };
+        required.iter().any(satisfies)
+    }
+
+    fn by_series(&self) -> Distribution {
+        match &self.keys[..] {
+            [series, _] => Distribution::KeyPartitioned(vec![Arc::clone(series)]),
+            _ => Distribution::SinglePartition,
+        }
+    }
+}
+
+fn ascending(key: Arc<dyn PhysicalExpr>, nulls_first: bool) -> PhysicalSortExpr {
+    let options = SortOptions::default().with_nulls_first(nulls_first);
+    PhysicalSortExpr::new(key, options)
+}
+
+impl DisplayAs for TimeBucketExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        let timestamp = self.keys.len() - 1;
+        let schema = self.input.schema();
+        let unit = Unit::of("", schema.field(timestamp).data_type()).map_err(|_| fmt::Error)?;
+        let TimeBucketParameters {
+            device, batch_rows, ..
+        } = self.parameters;
+        let text = self.parameters.display(unit);
+        write!(
+            f,
+            "{NAME}: {text}, batch_rows={batch_rows}, device={device}"
+        )?;
+        match (device, config::open(device)) {
+            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for TimeBucketExec {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        let by_series = self.by_series();
+        let properties = self.input.equivalence_properties();
+        let partitioning = self.input.output_partitioning();
+        let is_satisfied = partitioning
+            .satisfaction(&by_series, properties, false)
+            .is_satisfied();
+        let merges = self.parameters.merge_sorted && !is_satisfied && self.is_sorted();
+        let required = match merges {
+            true => Distribution::SinglePartition,
+            false => by_series,
+        };
+        InputDistributionRequirements::new(vec![required])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        // There are no nulls, so that an order of either kind will do.
+        let orders = [false, true].into_iter().filter_map(|nulls_first| {
+            let key = |key: &Arc<dyn PhysicalExpr>| ascending(Arc::clone(key), nulls_first);
+            LexOrdering::new(self.keys.iter().map(key)).map(LexRequirement::from)
+        });
+        vec![OrderingRequirements::new_alternatives(orders, false)]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![!self.is_sorted()]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        apply_expression_roots(&self.keys, visit)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.swap_remove(0);
+        Ok(Arc::new(TimeBucketExec::try_new(
+            self.parameters.clone(),
+            input,
+        )?))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        stream::run(
+            &self.parameters,
+            self.schema(),
+            input,
+            partition,
+            &context,
+            &self.metrics,
+        )
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}

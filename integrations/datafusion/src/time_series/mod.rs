@@ -1,0 +1,91 @@
+//! Time series: statistics of the values of each series in buckets of time.
+//!
+//! In SQL it is the table function `time_buckets`, whose arguments are texts: a table's name, its
+//! columns of the series (or NULL), the timestamps and the values, the length of a bucket, the
+//! methods, and [options](TimeBucketOptions) if there are any:
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::common::Result<()> {
+//! let ctx = SessionContext::new();
+//! gridstride_datafusion::register(&ctx)?;
+//! # ctx.sql("SET gridstride.device = 'cpu'").await?.collect().await?;
+//! let points = "CREATE TABLE points AS SELECT column1 AS room,
+//!         arrow_cast(column2, 'Timestamp(Millisecond, None)') AS at, column3 AS celsius
+//!     FROM (VALUES ('attic', '2026-01-31T12:00:00', 20.5), ('attic', '2026-01-31T12:00:30', 21.5),
+//!         ('attic', '2026-01-31T12:02:10', 24.0), ('cellar', '2026-01-31T12:01:00', 8.0))";
+//! ctx.sql(points).await?.collect().await?;
+//! let buckets = ctx
+//!     .sql(
+//!         "SELECT * FROM time_buckets('points', 'room', 'at', 'celsius', '1m', 'count,mean',
+//!             'fill=null') ORDER BY series, timestamp",
+//!     )
+//!     .await?;
+//! datafusion::assert_batches_eq!(
+//!     [
+//!         "+--------+---------------------+-------+------+",
+//!         "| series | timestamp           | count | mean |",
+//!         "+--------+---------------------+-------+------+",
+//!         "| attic  | 2026-01-31T12:00:00 | 2     | 21.0 |",
+//!         "| attic  | 2026-01-31T12:01:00 |       |      |",
+//!         "| attic  | 2026-01-31T12:02:00 | 1     | 24.0 |",
+//!         "| cellar | 2026-01-31T12:01:00 | 1     | 8.0  |",
+//!         "+--------+---------------------+-------+------+",
+//!     ],
+//!     &buckets.collect().await?
+//! );
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`TimeBucketsExt::time_buckets`] is the same for data frames. The methods and their accuracy are
+//! those of [`gridstride::time_series`]. Columns of methods such as `rate:mean` and `p74.5` need
+//! double quotes in SQL. Counts are `Int64`, all others `Float64`.
+//!
+//! # Points
+//! - A row whose value is null is no point. Unlike `date_bin` and `GROUP BY`, which return a bucket
+//!   with the count 0 for such rows, there is no bucket without a point, unless it is
+//!   [filled](Fill).
+//! - A null series or timestamp is an error.
+//! - NaN is a value that the methods skip by default, see [`TimeBucketOptions::nan`]. A bucket with
+//!   points and without a value for a method, such as the standard deviation of one value, has NaN.
+//! - Timestamps are of any unit and time zone, dates, or integers. Buckets are aligned in UTC, also
+//!   for columns with a time zone. Their length is a whole number of units: for buckets of 100 ms,
+//!   cast timestamps in seconds to milliseconds in a view.
+//!
+//! # Order
+//! The operator needs its input in the order of series and timestamps. The engine sorts tables, on
+//! disk if its memory does not suffice, and leaves out the sort if it knows the order, as of tables
+//! created `WITH ORDER (series ASC, timestamp ASC)`. The output is in the same order in each
+//! partition, without `ORDER BY` in no order of partitions.
+//!
+//! Points of a series with equal timestamps have no order among each other unless the table is
+//! sorted already. `first`, `last`, `rate:` methods and `duplicates=first` may differ from run to
+//! run then. All other results are the same however the table is divided in files and partitions,
+//! except for the rounding of sums within the bounds that the library documents.
+//!
+//! # Memory
+//! The operator gathers `gridstride.batch_rows` rows for a call of the library, and cuts them where
+//! series or buckets begin. A bucket with more rows is gathered as a whole. The memory is reserved
+//! from the engine's pool; if the pool has no more, the query ends with an error that names the
+//! operator.
+
+mod calls;
+mod compute;
+mod duration;
+mod exec;
+mod fill;
+mod gather;
+mod logical;
+mod options;
+mod parameters;
+mod stream;
+
+pub use calls::TimeBucketsExt;
+pub(crate) use calls::TimeBucketsFunction;
+pub use exec::TimeBucketExec;
+pub use logical::{TimeBucketNode, TimeBucketPlanner};
+pub use options::{Fill, TimeBucketOptions};
+pub use parameters::{ColumnNames, Methods, TimeBucketParameters};

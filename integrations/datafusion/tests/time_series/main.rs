@@ -1,0 +1,4 @@
+//! Time buckets, in SQL and by data frames.
+
+mod common;
+mod plans;

@@ -1,0 +1,149 @@
+//! What EXPLAIN shows: sorting, filters and parameters.
+
+use std::fs;
+
+use crate::common::{rows, session, text};
+
+const POINTS: &str = "SELECT 'series ' || (i % 3) AS s, i / 3 AS t, CAST(i AS DOUBLE) AS v
+    FROM (SELECT value AS i FROM generate_series(0, 29))";
+
+#[tokio::test]
+async fn a_node_shows_its_parameters_and_its_device() {
+    let ctx = session(2);
+    rows(&ctx, &format!("CREATE TABLE points AS {POINTS}")).await;
+    let plan = text(
+        &ctx,
+        "EXPLAIN SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count,p95', 'fill=0,origin=2')",
+    )
+    .await;
+    let node = "TimeBucketExec: series=s, timestamp=t, value=v, every=5, methods=[count,p95], \
+                origin=2, fill=0, batch_rows=4194304, device=cpu";
+    assert!(plan.contains(node), "{plan}");
+    let plan = text(
+        &ctx,
+        "EXPLAIN ANALYZE SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count,p95')",
+    )
+    .await;
+    for metric in [
+        "output_rows=6",
+        "input_rows=30",
+        "input_bytes=480",
+        "calls=",
+        "kernel_time=",
+        "copy_time=",
+        "gather_time=",
+    ] {
+        assert!(plan.contains(metric), "{metric}: {plan}");
+    }
+}
+
+#[tokio::test]
+async fn only_input_without_the_order_is_sorted() {
+    let folder = tempfile::tempdir().unwrap();
+    let ctx = session(4);
+    let path = folder.path().to_str().unwrap();
+    // Files that DataFusion writes in an order say so in their metadata.
+    for (file, order) in [
+        ("sorted/a", "s, t"),
+        ("by_time/a", "t, s"),
+        ("mixed/a", "v DESC"),
+    ] {
+        rows(
+            &ctx,
+            &format!("COPY ({POINTS} ORDER BY {order}) TO '{path}/{file}.parquet'"),
+        )
+        .await;
+    }
+    fs::create_dir(folder.path().join("two")).unwrap();
+    for file in ["two/a.parquet", "two/b.parquet"] {
+        fs::copy(
+            folder.path().join("sorted/a.parquet"),
+            folder.path().join(file),
+        )
+        .unwrap();
+    }
+    let mut found = Vec::new();
+    for (table, order, sorts, merges) in [
+        ("mixed", "", true, false),
+        ("by_time", "WITH ORDER (t)", true, false),
+        ("sorted", "", false, false),
+        ("sorted", "WITH ORDER (s, t)", false, false),
+        ("two", "WITH ORDER (s, t)", false, true),
+    ] {
+        rows(
+            &ctx,
+            &format!(
+                "CREATE OR REPLACE EXTERNAL TABLE {table} STORED AS PARQUET {order} LOCATION '{path}/{table}/'"
+            ),
+        )
+        .await;
+        let query =
+            format!("SELECT * FROM time_buckets('{table}', 's', 't', 'v', '5', 'count,sum')");
+        let plan = text(&ctx, &format!("EXPLAIN {query}")).await;
+        assert_eq!(plan.contains("SortExec"), sorts, "{table}: {plan}");
+        assert_eq!(
+            plan.contains("SortPreservingMergeExec"),
+            merges,
+            "{table}: {plan}"
+        );
+        assert!(!plan.contains("RepartitionExec"), "{table}: {plan}");
+        found.push(text(&ctx, &format!("{query} ORDER BY series, timestamp")).await);
+    }
+    assert!(
+        found[0].contains("| series 0 | 5         | 5     | 105.0 |"),
+        "{}",
+        found[0]
+    );
+    assert!(
+        found[4].contains("| series 0 | 5         | 10    | 210.0 |"),
+        "{}",
+        found[4]
+    );
+    assert!(found[..4].iter().all(|other| *other == found[0]));
+    rows(&ctx, "SET gridstride.merge_sorted = false").await;
+    let query = "SELECT * FROM time_buckets('two', 's', 't', 'v', '5', 'count,sum')";
+    let plan = text(&ctx, &format!("EXPLAIN {query}")).await;
+    assert!(
+        plan.contains("SortExec") && plan.contains("RepartitionExec"),
+        "{plan}"
+    );
+}
+
+#[tokio::test]
+async fn an_output_that_is_sorted_already_is_not_sorted_again() {
+    let ctx = session(1);
+    rows(&ctx, &format!("CREATE TABLE points AS {POINTS}")).await;
+    let query = "SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count,mean')";
+    let sorts = async |order: &str| {
+        let plan = text(&ctx, &format!("EXPLAIN {query} ORDER BY {order}")).await;
+        plan.matches("SortExec").count()
+    };
+    assert_eq!(sorts("series, timestamp").await, 1);
+    assert_eq!(sorts("timestamp").await, 2);
+    assert_eq!(sorts("mean, series").await, 2);
+    let found = text(
+        &ctx,
+        &format!("SELECT series, mean FROM ({query}) ORDER BY mean DESC LIMIT 2"),
+    )
+    .await;
+    assert!(found.contains("series 2 | 23.0"), "{found}");
+}
+
+#[tokio::test]
+async fn filters_of_series_are_applied_to_the_points_and_others_to_the_buckets() {
+    let ctx = session(1);
+    rows(&ctx, &format!("CREATE TABLE points AS {POINTS}")).await;
+    let query = "SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count,rate:sum')";
+    let filtered = format!("{query} WHERE series = 'series 1' AND timestamp >= 5");
+    let plan = text(&ctx, &format!("EXPLAIN {filtered}")).await;
+    let lines: Vec<_> = plan.lines().collect();
+    let line = |part: &str| lines.iter().position(|line| line.contains(part));
+    let node = line("TimeBucketExec").unwrap();
+    assert!(line("FilterExec: timestamp").unwrap() < node, "{plan}");
+    assert!(line("FilterExec: s").unwrap() > node, "{plan}");
+    let found = text(&ctx, &filtered).await;
+    assert!(
+        found.contains("| series 1 | 5         | 5     | 15.0     |"),
+        "{found}"
+    );
+}
