@@ -23,6 +23,9 @@
 //! | | in SQL | module |
 //! |---|---|---|
 //! | statistics of time series in buckets of time | `FROM time_buckets('points', …)` | [`time_series`] |
+//! | sketches of sequences, and their distances | `tensor_sketch(sequence, 96, 4, 0)`, `sketch_distance(a, b)` | [`sketch`] |
+//! | the nearest vectors of another table | `FROM nearest('queries', 'sketch', 'references', 'sketch', 3)` | [`nearest`] |
+//! | FASTA files as tables | `CREATE EXTERNAL TABLE … STORED AS FASTA LOCATION '…'` | [`fasta`] |
 //!
 //! # Options
 //! | option | default | |
@@ -36,7 +39,10 @@
 pub mod arrow;
 pub mod config;
 mod error;
+pub mod fasta;
+pub mod nearest;
 mod session;
+pub mod sketch;
 mod table_function;
 pub mod time_series;
 

@@ -12,7 +12,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use crate::config::GridstrideConfig;
+use crate::nearest::{NearestFunction, NearestPlanner};
 use crate::time_series::{TimeBucketPlanner, TimeBucketsFunction};
+use crate::{fasta, sketch};
 
 /// Adds everything to a session: the functions, the table functions, the
 /// [options](GridstrideConfig) and the planner of the nodes. The session's tables and options stay
@@ -37,12 +39,15 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
         }
     }
     ctx.register_udtf("time_buckets", Arc::new(TimeBucketsFunction));
-    Ok(())
+    ctx.register_udtf("nearest", Arc::new(NearestFunction));
+    ctx.register_udf(sketch::tensor_sketch());
+    ctx.register_udf(sketch::sketch_distance());
+    fasta::register(ctx)
 }
 
 /// Returns the planners of all nodes, for a [`DefaultPhysicalPlanner`] of your own query planner.
 pub fn extension_planners() -> Vec<Arc<dyn ExtensionPlanner + Send + Sync>> {
-    vec![Arc::new(TimeBucketPlanner)]
+    vec![Arc::new(TimeBucketPlanner), Arc::new(NearestPlanner)]
 }
 
 /// Returns the engine's query planner with the [planners](extension_planners) of all nodes.

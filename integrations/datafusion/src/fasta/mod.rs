@@ -1,0 +1,68 @@
+//! FASTA files as tables.
+//!
+//! A table of FASTA files has a row for each record, in the columns
+//!
+//! | column | type | content |
+//! |---|---|---|
+//! | `id` | Utf8, never null | the header up to its first blank, without the `>` |
+//! | `description` | Utf8 | the rest of the header; null if the header ends after the id |
+//! | `sequence` | LargeUtf8, never null | the letters of all lines, in their case, without blanks and line ends |
+//!
+//! [`register_fasta`] names such a table, and after [`register`](crate::register) so does SQL:
+//!
+//! ```sql
+//! CREATE EXTERNAL TABLE genomes STORED AS FASTA LOCATION 'data/genomes/'
+//! ```
+//!
+//! The location is a file, a pattern such as `data/*.fna.gz`, or a folder, of which the files that
+//! end in `.fa`, `.fasta`, `.fna`, `.ffn`, `.faa` or `.frn` are read, and those with `.gz` or `.zst`
+//! after it. `PARTITIONED BY (species)` makes columns of folders such as `species=human/`. A file is
+//! decompressed if its first bytes say so (gzip, zstd, bzip2, xz), whatever its name is.
+//!
+//! Files are read in parallel, each file by one partition, and only the columns that a query needs
+//! are built. A batch ends after the session's batch size or 64 MiB of text, so that memory stays
+//! bounded by the largest record. A damaged file gives an error with the file, the line and the
+//! reason. Decompressed files that are empty have no rows.
+
+mod columns;
+mod format;
+mod reader;
+mod records;
+mod scan;
+mod source;
+mod table;
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::Result;
+use datafusion::prelude::SessionContext;
+
+pub use scan::{FastaFile, FastaScan};
+pub use source::FastaSource;
+pub use table::register_fasta;
+
+/// Endings of the names of FASTA files, before that of a compression.
+const EXTENSIONS: [&str; 6] = ["fa", "fasta", "fna", "ffn", "faa", "frn"];
+
+/// Returns the columns of a FASTA file.
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("id", DataType::Utf8, false),
+        Field::new("description", DataType::Utf8, true),
+        Field::new("sequence", DataType::LargeUtf8, false),
+    ]))
+}
+
+/// Makes `STORED AS FASTA` known to the session, and the endings of FASTA files where a query names
+/// a file in place of a table.
+pub fn register(context: &SessionContext) -> Result<()> {
+    let state = context.state_ref();
+    let mut state = state.write();
+    for extension in EXTENSIONS {
+        state.register_file_format(Arc::new(format::FastaFormatFactory { extension }), true)?;
+    }
+    let factories = state.table_factories_mut();
+    factories.insert("FASTA".into(), Arc::new(table::FastaTableFactory));
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Tables of FASTA files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::{Session, TableProvider, TableProviderFactory};
+use datafusion::common::{Result, TableReference, plan_err};
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
+use datafusion::logical_expr::CreateExternalTable;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt;
+
+use super::EXTENSIONS;
+use super::format::{FastaFormat, check_options};
+
+/// Endings after those of [`EXTENSIONS`].
+const COMPRESSIONS: [&str; 3] = ["", ".gz", ".zst"];
+
+/// Registers the FASTA files at `location` as a table: a file, a pattern, or a folder, which the
+/// [module](self) describes.
+///
+/// # Errors
+/// A plan error if there is no such file, or if a table of this name exists.
+///
+/// ```
+/// use datafusion::prelude::SessionContext;
+/// use gridstride_datafusion::fasta::register_fasta;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("reads.fa"), ">r1 forward\nACGT\nACG\n>r2\nTTTT\n")?;
+///
+/// let context = SessionContext::new();
+/// let location = folder.path().to_str().expect("a path in UTF-8");
+/// register_fasta(&context, "reads", location).await?;
+/// let query = "SELECT id, length(sequence) AS letters FROM reads ORDER BY id";
+/// let rows = context.sql(query).await?.to_string().await?;
+/// assert!(rows.contains("| r1 | 7       |"), "{rows}");
+/// # Ok(())
+/// # }
+/// ```
+pub async fn register_fasta(
+    context: &SessionContext,
+    name: impl Into<TableReference>,
+    location: impl AsRef<str>,
+) -> Result<()> {
+    let name = name.into();
+    let state = context.state();
+    let table = table(&state, &[location.as_ref().into()], &[], &name).await?;
+    context.register_table(name, table)?;
+    Ok(())
+}
+
+/// `CREATE EXTERNAL TABLE … STORED AS FASTA`.
+#[derive(Debug)]
+pub struct FastaTableFactory;
+
+#[async_trait]
+impl TableProviderFactory for FastaTableFactory {
+    async fn create(
+        &self,
+        state: &dyn Session,
+        command: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
+        if !command.schema.fields().is_empty() {
+            return plan_err!(
+                "fasta: the columns are id, description and sequence: leave out the column list \
+                 (columns of folders have no type either: PARTITIONED BY (name))"
+            );
+        }
+        if !command.order_exprs.is_empty() || command.unbounded {
+            return plan_err!("fasta: files are neither sorted nor unbounded: leave this out");
+        }
+        check_options(&command.options)?;
+        let folders = &command.table_partition_cols;
+        table(state, &command.locations, folders, &command.name).await
+    }
+}
+
+async fn table(
+    state: &dyn Session,
+    locations: &[String],
+    folders: &[String],
+    name: &TableReference,
+) -> Result<Arc<dyn TableProvider>> {
+    let mut urls = Vec::new();
+    for location in locations {
+        let found = patterns(location)?;
+        require_file(state, location, &found).await?;
+        urls.extend(
+            found
+                .into_iter()
+                .map(|url| url.with_table_ref(name.clone())),
+        );
+    }
+    let columns = folders
+        .iter()
+        .map(|column| (column.clone(), DataType::Utf8));
+    let format = FastaFormat {
+        extension: EXTENSIONS[0],
+    };
+    let options = ListingOptions::new(Arc::new(format))
+        .with_file_extension("")
+        .with_table_partition_cols(columns.collect());
+    let config = ListingTableConfig::new_with_multi_paths(urls)
+        .with_listing_options(options)
+        .with_schema(super::schema());
+    Ok(Arc::new(ListingTable::try_new(config)?))
+}
+
+/// Returns what a location stands for: itself, or the FASTA files of a folder.
+fn patterns(location: &str) -> Result<Vec<ListingTableUrl>> {
+    let url = ListingTableUrl::parse(location)?;
+    if !url.is_collection() || url.get_glob().is_some() {
+        return Ok(vec![url]);
+    }
+    let endings = EXTENSIONS.iter().flat_map(|extension| {
+        COMPRESSIONS.map(|compression| format!("*.{extension}{compression}"))
+    });
+    endings
+        .map(|ending| url.clone().with_glob(&ending))
+        .collect()
+}
+
+/// Refuses locations without a file: a misspelt folder would give an empty table.
+async fn require_file(state: &dyn Session, location: &str, urls: &[ListingTableUrl]) -> Result<()> {
+    for url in urls {
+        let store = state.runtime_env().object_store(url)?;
+        let mut files = url.list_all_files(state, store.as_ref(), "").await?;
+        if files.next().await.transpose()?.is_some() {
+            return Ok(());
+        }
+    }
+    plan_err!(
+        "fasta: there is no file at '{location}'; of a folder, files are read that end in .{}, \
+         also with .gz or .zst after it",
+        EXTENSIONS.join(", .")
+    )
+}

@@ -1,0 +1,279 @@
+//! The node of physical plans.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::arrow::datatypes::{Float32Type, Float64Type, SchemaRef};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{Distribution, EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
+use datafusion::physical_plan::execution_plan::{
+    ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, apply_expression_roots,
+};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput, Time,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties,
+};
+use futures::{FutureExt, StreamExt, TryFutureExt, TryStreamExt};
+
+use super::gather::{Gathered, Gatherer};
+use super::parameters::NearestParameters;
+use super::search::{Database, Measures, Vectors};
+use super::stream::{Loading, Queries, References, Work, not_joined, run};
+use crate::config::{self, DeviceName};
+use crate::error::external;
+
+/// The name in EXPLAIN and in errors.
+pub(super) const NAME: &str = "NearestExec";
+
+/// An index and a distance, and both again while they are copied.
+const BYTES_PER_RESULT: usize = 32;
+
+/// Finds the nearest vectors of the right input, the references, for each vector of the left input,
+/// the queries. [Parameters](NearestParameters) and inputs are all of its state.
+///
+/// The references are one partition, which is held in memory for all partitions of the queries: in
+/// the engine's pool, with an error if they do not fit. Queries are gathered for calls of the
+/// library, up to `batch_rows` rows of the result or 256 MiB of queries, or fewer if memory runs
+/// out. On a GPU, the references are copied once, and remain there if they fit.
+///
+/// # Metrics
+/// | metric | meaning |
+/// |---|---|
+/// | `output_rows` | rows returned |
+/// | `input_rows` | queries, also those whose vector is null |
+/// | `reference_rows` | references, without those whose vector is null |
+/// | `input_bytes` | bytes of the queries' vectors given to the library |
+/// | `calls` | calls of the library |
+/// | `gather_time` | bringing rows of both inputs together |
+/// | `kernel_time` | on a GPU the kernels, and waiting for them; else the library's calls |
+/// | `copy_time` | copies to and from the GPU |
+/// | `output_time` | putting the rows of the result together |
+///
+/// Times are sums over the partitions, which work at the same time.
+#[derive(Debug)]
+pub struct NearestExec {
+    parameters: NearestParameters,
+    queries: Arc<dyn ExecutionPlan>,
+    references: Arc<dyn ExecutionPlan>,
+    /// The columns of vectors.
+    keys: [Arc<dyn PhysicalExpr>; 2],
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+    /// The references, which the first partition begins to load.
+    loading: Mutex<Option<Loading>>,
+}
+
+impl NearestExec {
+    /// Returns the node for two inputs.
+    ///
+    /// # Errors
+    /// If the columns are not vectors of the same type, or `k` is 0.
+    pub fn try_new(
+        parameters: NearestParameters,
+        queries: Arc<dyn ExecutionPlan>,
+        references: Arc<dyn ExecutionPlan>,
+    ) -> Result<NearestExec> {
+        let schema = parameters.output_schema(&queries.schema(), &references.schema())?;
+        let partitions = queries.output_partitioning().partition_count();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(schema),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Incremental,
+            queries.boundedness(),
+        );
+        let key = |input: SchemaRef, index: usize| {
+            Arc::new(Column::new(input.field(index).name(), index)) as _
+        };
+        Ok(NearestExec {
+            keys: [
+                key(queries.schema(), parameters.queries.index),
+                key(references.schema(), parameters.references.index),
+            ],
+            parameters,
+            queries,
+            references,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+            loading: Mutex::new(None),
+        })
+    }
+
+    /// Returns the parameters.
+    pub fn parameters(&self) -> &NearestParameters {
+        &self.parameters
+    }
+
+    /// Returns the references, which are loaded once for all partitions.
+    fn references(&self, context: &Arc<TaskContext>, gather_time: Time) -> Result<Loading> {
+        // The option is valid even if another partition panicked.
+        let mut loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loading) = &*loading {
+            return Ok(loading.clone());
+        }
+        let partitions = self.references.output_partitioning().partition_count();
+        if partitions != 1 {
+            return internal_err!("{NAME}: the references have {partitions} partitions");
+        }
+        let input = self.references.execute(0, Arc::clone(context))?;
+        let consumer = MemoryConsumer::new(format!("{NAME}[references]"));
+        let reservation = consumer.register(context.memory_pool());
+        let gatherer = Gatherer::new(self.parameters.references.clone(), 0, reservation);
+        let device = config::open(self.parameters.device).map_err(external(NAME))?;
+        let rows = MetricBuilder::new(&self.metrics).global_counter("reference_rows");
+        let is_double = self.parameters.is_double(&self.queries.schema());
+        let load = async move {
+            let Some(gathered) = load(input, gatherer, gather_time, rows).await? else {
+                return Ok(None);
+            };
+            let vectors = gathered.vectors.clone();
+            let database: Arc<dyn Database> = match is_double {
+                true => Arc::new(Vectors::<Float64Type>::new(vectors, device)),
+                false => Arc::new(Vectors::<Float32Type>::new(vectors, device)),
+            };
+            let rows = Arc::new(gathered);
+            Ok(Some(References { rows, database }))
+        };
+        Ok(loading
+            .insert(load.map_err(Arc::new).boxed().shared())
+            .clone())
+    }
+}
+
+/// Gathers the whole input.
+async fn load(
+    mut input: SendableRecordBatchStream,
+    mut gatherer: Gatherer,
+    gather_time: Time,
+    rows: Count,
+) -> Result<Option<Gathered>> {
+    while let Some(batch) = input.try_next().await? {
+        let _timer = gather_time.timer();
+        gatherer.push(&batch)?;
+    }
+    rows.add(gatherer.rows());
+    // Copying the vectors of gigabytes takes long enough for a thread of its own.
+    let task = SpawnedTask::spawn_blocking(move || {
+        let _timer = gather_time.timer();
+        gatherer.take()
+    });
+    task.join_unwind().await.map_err(not_joined)?
+}
+
+impl DisplayAs for NearestExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{NAME}: {}", self.parameters)?;
+        match (self.parameters.device, config::open(self.parameters.device)) {
+            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for NearestExec {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        let queries = Distribution::UnspecifiedDistribution;
+        InputDistributionRequirements::new(vec![queries, Distribution::SinglePartition])
+    }
+
+    /// The library divides the work of a call among all threads, or gives it to a GPU.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false, false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.queries, &self.references]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        apply_expression_roots(&self.keys, visit)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Ok([queries, references]) = <[_; 2]>::try_from(children) else {
+            return internal_err!("{NAME} has two inputs");
+        };
+        let node = NearestExec::try_new(self.parameters.clone(), queries, references)?;
+        Ok(Arc::new(node))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let counter =
+            |name: &'static str| MetricBuilder::new(&self.metrics).counter(name, partition);
+        let time =
+            |name: &'static str| MetricBuilder::new(&self.metrics).subset_time(name, partition);
+        let gather_time = time("gather_time");
+        let references = self.references(&context, gather_time.clone())?;
+        let consumer = MemoryConsumer::new(format!("{NAME}[{partition}]"));
+        let reservation = consumer.register(context.memory_pool());
+        let work = Work {
+            k: self.parameters.k,
+            batch_rows: self.parameters.batch_rows,
+            references,
+            schema: self.schema(),
+            fields: [&self.queries, &self.references].map(|side| side.schema().fields().clone()),
+            batch_size: context.session_config().batch_size(),
+            measures: Measures {
+                input_bytes: counter("input_bytes"),
+                calls: counter("calls"),
+                kernel_time: time("kernel_time"),
+                copy_time: time("copy_time"),
+            },
+            output_time: time("output_time"),
+        };
+        let result_bytes = self.parameters.k.saturating_mul(BYTES_PER_RESULT);
+        let queries = Queries {
+            input: self.queries.execute(partition, context)?.fuse(),
+            gatherer: Gatherer::new(self.parameters.queries.clone(), result_bytes, reservation),
+            waiting: None,
+            input_rows: counter("input_rows"),
+            gather_time,
+        };
+        let baseline = BaselineMetrics::new(&self.metrics, partition);
+        let batches = run(queries, work).map_ok(move |batch| batch.record_output(&baseline));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            batches,
+        )))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}

@@ -1,0 +1,176 @@
+//! Rows of an input, gathered for a call of the library.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, FixedSizeListArray, RecordBatch};
+use datafusion::arrow::compute::{cast, concat, filter_record_batch, interleave, is_not_null};
+use datafusion::arrow::datatypes::Fields;
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
+use datafusion::common::{DataFusionError, Result, exec_err};
+use datafusion::execution::memory_pool::MemoryReservation;
+
+use super::exec::NAME;
+use super::parameters::VectorColumn;
+
+/// Rows whose vectors are not null, in batches.
+pub struct Gatherer {
+    column: VectorColumn,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    bytes: usize,
+    /// Counts buffers that several batches share once.
+    memory: RecordBatchMemoryCounter,
+    /// Bytes that the result of a row takes.
+    result_bytes: usize,
+    reservation: MemoryReservation,
+}
+
+/// What a [`Gatherer`] has gathered. Its vectors are one array, of which the batches have slices.
+pub struct Gathered {
+    batches: Vec<RecordBatch>,
+    /// The first row of each batch.
+    starts: Vec<usize>,
+    pub vectors: FixedSizeListArray,
+    pub bytes_per_row: usize,
+    /// The memory of the rows, and of their results.
+    _reservation: MemoryReservation,
+}
+
+impl Gatherer {
+    /// Memory is taken from the pool of `reservation`: that of the rows, and `result_bytes` for the
+    /// result of each row.
+    pub fn new(
+        column: VectorColumn,
+        result_bytes: usize,
+        reservation: MemoryReservation,
+    ) -> Gatherer {
+        Gatherer {
+            column,
+            batches: Vec::new(),
+            rows: 0,
+            bytes: 0,
+            memory: RecordBatchMemoryCounter::new(),
+            result_bytes,
+            reservation,
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds the rows of a batch whose vectors are not null.
+    ///
+    /// # Errors
+    /// If there is a null in a vector, or too little memory for the batch. Then the rows before it
+    /// are still here.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        let vectors = batch.column(self.column.index);
+        let batch = match vectors.null_count() {
+            0 => batch.clone(),
+            _ => filter_record_batch(batch, &is_not_null(vectors)?)?,
+        };
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let vectors = batch.column(self.column.index).as_fixed_size_list();
+        if vectors.values().null_count() > 0 {
+            return exec_err!(
+                "{NAME}: a vector in column {} has a null in it",
+                self.column.name
+            );
+        }
+        // The vectors count twice, since those of several batches are copied into one array.
+        let width = vectors.value_type().primitive_width().unwrap_or_default();
+        let bytes = self.memory.count_batch(&batch) + vectors.values().len() * width;
+        let result_bytes = batch.num_rows().saturating_mul(self.result_bytes);
+        let grown = self
+            .reservation
+            .try_grow(bytes.saturating_add(result_bytes));
+        grown.map_err(|error| {
+            let column = &self.column.name;
+            error.context(format!(
+                "{NAME}: the rows with {column} do not fit into memory"
+            ))
+        })?;
+        self.rows += batch.num_rows();
+        self.bytes += bytes;
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    /// Takes the rows so far; `None` if there are none.
+    pub fn take(&mut self) -> Result<Option<Gathered>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        let bytes_per_row = self.bytes / self.rows;
+        (self.rows, self.bytes) = (0, 0);
+        self.memory = RecordBatchMemoryCounter::new();
+        let mut batches = std::mem::take(&mut self.batches);
+        let index = self.column.index;
+        let reservation = self.reservation.take();
+        let vectors = match &batches[..] {
+            [batch] => batch.column(index).as_fixed_size_list().clone(),
+            _ => {
+                let vectors: Vec<_> = batches.iter().map(|b| b.column(index).as_ref()).collect();
+                concat(&vectors)?.as_fixed_size_list().clone()
+            }
+        };
+        let mut starts = Vec::with_capacity(batches.len());
+        let mut rows = 0;
+        for batch in &mut batches {
+            let slice: ArrayRef = Arc::new(vectors.slice(rows, batch.num_rows()));
+            let columns = batch.columns().iter().enumerate();
+            let columns = columns.map(|(i, column)| if i == index { &slice } else { column });
+            *batch = RecordBatch::try_new(batch.schema(), columns.cloned().collect())?;
+            starts.push(rows);
+            rows += batch.num_rows();
+        }
+        Ok(Some(Gathered {
+            batches,
+            starts,
+            vectors,
+            bytes_per_row,
+            _reservation: reservation,
+        }))
+    }
+}
+
+impl Gathered {
+    pub fn rows(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// Returns the columns with these rows, in the types of `fields`: engines may have read text in
+    /// another type than planned.
+    pub fn columns(
+        &self,
+        rows: impl Iterator<Item = usize>,
+        fields: &Fields,
+    ) -> Result<Vec<ArrayRef>> {
+        let place = |row: usize| {
+            let batch = self.starts.partition_point(|start| *start <= row) - 1;
+            (batch, row - self.starts[batch])
+        };
+        let places: Vec<_> = rows.map(place).collect();
+        let column = |(index, field): (usize, &Arc<_>)| {
+            let arrays: Vec<_> = self
+                .batches
+                .iter()
+                .map(|b| b.column(index).as_ref())
+                .collect();
+            let rows = interleave(&arrays, &places)?;
+            let field: &datafusion::arrow::datatypes::Field = field;
+            match rows.data_type() == field.data_type() {
+                true => Ok(rows),
+                false => Ok::<_, DataFusionError>(cast(&rows, field.data_type())?),
+            }
+        };
+        fields.iter().enumerate().map(column).collect()
+    }
+}

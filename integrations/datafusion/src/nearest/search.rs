@@ -1,0 +1,123 @@
+//! Calls of the library.
+
+use std::sync::OnceLock;
+
+use datafusion::arrow::array::{ArrowPrimitiveType, FixedSizeListArray};
+use datafusion::common::Result;
+use datafusion::physical_plan::metrics::{Count, Time};
+use gridstride::device::{DeviceArray, DeviceKind};
+use gridstride::distances::{Component, Distances, Nearest};
+use gridstride::ndarray::{ArrayView2, Ix2};
+use gridstride::{Device, Error};
+
+use super::exec::NAME;
+use crate::arrow::rows;
+use crate::error::external;
+
+/// Counters and times of a partition.
+#[derive(Clone)]
+pub struct Measures {
+    pub input_bytes: Count,
+    pub calls: Count,
+    pub kernel_time: Time,
+    pub copy_time: Time,
+}
+
+/// Vectors among which the nearest are searched.
+pub trait Database: Send + Sync {
+    /// Finds the `k` nearest vectors for each of `queries`.
+    fn nearest(&self, queries: &FixedSizeListArray, k: usize, to: &Measures) -> Result<Nearest>;
+}
+
+/// Vectors of `f32` or `f64`.
+pub struct Vectors<T: ArrowPrimitiveType<Native: Component>> {
+    vectors: FixedSizeListArray,
+    device: Device,
+    /// A GPU's copy for all partitions; `None` if the GPU has too little memory for it.
+    on_gpu: OnceLock<Option<DeviceArray<T::Native, Ix2>>>,
+}
+
+impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
+    pub fn new(vectors: FixedSizeListArray, device: Device) -> Vectors<T> {
+        Vectors {
+            vectors,
+            device,
+            on_gpu: OnceLock::new(),
+        }
+    }
+
+    /// Searches on a GPU, so that copies and kernels are measured apart. Returns `None` if it has
+    /// too little memory for it.
+    fn on_gpu(
+        &self,
+        queries: ArrayView2<T::Native>,
+        database: ArrayView2<T::Native>,
+        k: usize,
+        to: &Measures,
+    ) -> gridstride::Result<Option<Nearest>> {
+        if self.on_gpu.get().is_none() {
+            let _copying = to.copy_time.timer();
+            let copy = allocated(self.device.upload(&database))?;
+            self.device.synchronize()?;
+            // Of several partitions that get here, one keeps its copy.
+            let _ = self.on_gpu.set(copy);
+        }
+        let Some(Some(database)) = self.on_gpu.get() else {
+            return Ok(None);
+        };
+        // Calls of other partitions have streams of their own, so that their copies overlap with
+        // these kernels.
+        let device = self.device.on(&self.device.stream()?)?;
+        let copying = to.copy_time.timer();
+        let Some(queries) = allocated(device.upload(&queries))? else {
+            return Ok(None);
+        };
+        device.synchronize()?;
+        drop(copying);
+        let computing = to.kernel_time.timer();
+        let found = Distances::new().nearest_device(&queries, database, k);
+        let Some(found) = allocated(found)? else {
+            return Ok(None);
+        };
+        device.synchronize()?;
+        drop(computing);
+        let _copying = to.copy_time.timer();
+        found.download().map(Some)
+    }
+
+    fn search(
+        &self,
+        queries: ArrayView2<T::Native>,
+        database: ArrayView2<T::Native>,
+        k: usize,
+        to: &Measures,
+    ) -> gridstride::Result<Nearest> {
+        if let DeviceKind::Cuda { .. } = self.device.kind()
+            && let Some(found) = self.on_gpu(queries, database, k, to)?
+        {
+            return Ok(found);
+        }
+        // The call for host arrays divides the work so that it fits.
+        let _timer = to.kernel_time.timer();
+        Distances::new().nearest(&self.device, queries, database, k)
+    }
+}
+
+impl<T: ArrowPrimitiveType<Native: Component>> Database for Vectors<T> {
+    fn nearest(&self, queries: &FixedSizeListArray, k: usize, to: &Measures) -> Result<Nearest> {
+        to.calls.add(1);
+        let (queries, database) = (rows::<T>(queries)?, rows::<T>(&self.vectors)?);
+        to.input_bytes.add(queries.len() * size_of::<T::Native>());
+        self.search(queries, database, k, to)
+            .map_err(external(NAME))
+    }
+}
+
+/// Returns `None` for a lack of memory.
+fn allocated<T>(result: gridstride::Result<T>) -> gridstride::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Allocation { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

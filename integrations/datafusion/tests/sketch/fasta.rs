@@ -1,0 +1,398 @@
+//! FASTA files as tables.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use datafusion::object_store::memory::InMemory;
+use datafusion::object_store::{ObjectStore, ObjectStoreExt};
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::SessionContext;
+use futures::{TryStreamExt, stream};
+use gridstride_datafusion::fasta::{FastaScan, register_fasta};
+
+use crate::support::{Random, error, rows, session, sorted, texts};
+
+/// Compresses text as one member or frame.
+async fn compressed(text: &str, compression: FileCompressionType) -> Vec<u8> {
+    let chunks = stream::iter([Ok(text.as_bytes().to_vec().into())]);
+    let stream = compression
+        .convert_to_compress_stream(Box::pin(chunks))
+        .unwrap();
+    let chunks: Vec<_> = stream.try_collect().await.unwrap();
+    chunks.concat()
+}
+
+async fn create(context: &SessionContext, name: &str, location: impl AsRef<Path>) {
+    let location = location.as_ref().display();
+    let query = format!("CREATE EXTERNAL TABLE {name} STORED AS FASTA LOCATION '{location}'");
+    rows(context, &query).await.unwrap();
+}
+
+/// Records cut at random into files of all endings and compressions give the same rows.
+#[tokio::test]
+async fn any_split_into_files() {
+    let mut random = Random(1);
+    let records: Vec<_> = (0..200)
+        .map(|number| {
+            let length = [0, 3, 60, 61, 500][random.below(5)];
+            let description = ["", "some words", "x"][random.below(3)];
+            (format!("r{number}"), description, random.letters(length))
+        })
+        .collect();
+    let mut expected: Vec<_> = records
+        .iter()
+        .map(|(id, words, letters)| format!("{id}|{words}|{letters}"))
+        .collect();
+    expected.sort();
+    for round in 0..12 {
+        let folder = tempfile::tempdir().unwrap();
+        let files = 1 + random.below(7);
+        let mut texts = vec![String::new(); files];
+        let line_end = ["\n", "\r\n"][round % 2];
+        for (id, words, letters) in &records {
+            let text = &mut texts[random.below(files)];
+            *text += &format!(">{id} {words}{line_end}");
+            let mut rest = letters.as_str();
+            while !rest.is_empty() {
+                let (line, more) = rest.split_at((1 + random.below(70)).min(rest.len()));
+                *text += &format!("{line}{line_end}");
+                rest = more;
+            }
+        }
+        for (number, text) in texts.iter().enumerate() {
+            let extension = ["fa", "fasta", "fna", "ffn", "faa", "frn"][random.below(6)];
+            let none = FileCompressionType::UNCOMPRESSED;
+            let (compression, ending) = [
+                (none, ""),
+                (FileCompressionType::GZIP, ".gz"),
+                (FileCompressionType::ZSTD, ".zst"),
+                // The content decides, not the ending.
+                (FileCompressionType::GZIP, ""),
+            ][random.below(4)];
+            // Files may have several members, as those of bgzip.
+            let cut = random.below(text.len() + 1);
+            let (a, b) = (&text[..cut], &text[cut..]);
+            let mut bytes = compressed(a, compression).await;
+            bytes.extend(compressed(b, compression).await);
+            let name = format!("f{number}.{extension}{ending}");
+            fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        // Indices of samtools stand beside their files.
+        fs::write(folder.path().join("f0.fa.fai"), "r0\t3\t4\t3\t4\n").unwrap();
+        let context = session("cpu", 1 + round % 4, 1 + 10 * round).await;
+        create(&context, "reads", folder.path()).await;
+        assert_eq!(sorted(&context, "SELECT * FROM reads").await, expected);
+        let count = rows(&context, "SELECT count(*) FROM reads").await.unwrap();
+        assert_eq!(count, ["200"]);
+    }
+}
+
+/// Only the columns of a query are built, and files are divided among partitions.
+#[tokio::test]
+async fn plans_have_what_a_query_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..5 {
+        fs::write(
+            folder.path().join(format!("{number}.fa")),
+            ">a b\nAC\n>c\nGTA\n",
+        )
+        .unwrap();
+    }
+    let context = session("cpu", 3, 8192).await;
+    register_fasta(&context, "reads", folder.path().to_str().unwrap())
+        .await
+        .unwrap();
+    let query = "SELECT id FROM reads WHERE length(sequence) > 2";
+    let plan = rows(&context, &format!("EXPLAIN {query}"))
+        .await
+        .unwrap()
+        .concat();
+    assert!(plan.contains("file_groups={3 groups"), "{plan}");
+    assert!(
+        plan.contains("projection=[id, sequence], file_type=fasta"),
+        "{plan}"
+    );
+    assert_eq!(rows(&context, query).await.unwrap(), ["c"; 5]);
+    let query = "SELECT upper(description) || '!' AS shout FROM reads WHERE id = 'a' LIMIT 2";
+    assert_eq!(rows(&context, query).await.unwrap(), ["B!"; 2]);
+    let types = "SELECT arrow_typeof(id), arrow_typeof(description), arrow_typeof(sequence) \
+                 FROM reads LIMIT 1";
+    assert_eq!(
+        rows(&context, types).await.unwrap(),
+        ["Utf8|Utf8|LargeUtf8"]
+    );
+    let query = "SELECT count(*) FROM reads WHERE description IS NULL";
+    assert_eq!(rows(&context, query).await.unwrap(), ["5"]);
+    let plan = rows(&context, "EXPLAIN ANALYZE SELECT id FROM reads")
+        .await
+        .unwrap()
+        .concat();
+    assert!(plan.contains("bytes_scanned=75"), "{plan}");
+}
+
+#[tokio::test]
+async fn columns_of_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    for species in ["human", "mouse"] {
+        let path = folder.path().join(format!("species={species}"));
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("a.fa"), format!(">{species}1\nACGT\n")).unwrap();
+    }
+    let context = session("cpu", 2, 8192).await;
+    let location = folder.path().display();
+    let create = format!(
+        "CREATE EXTERNAL TABLE genomes STORED AS FASTA PARTITIONED BY (species) LOCATION '{location}'"
+    );
+    rows(&context, &create).await.unwrap();
+    let query = "SELECT species, id FROM genomes";
+    assert_eq!(
+        sorted(&context, query).await,
+        ["human|human1", "mouse|mouse1"]
+    );
+    let query = "SELECT sequence, id FROM genomes WHERE species = 'mouse'";
+    assert_eq!(sorted(&context, query).await, ["ACGT|mouse1"]);
+    let plan = rows(&context, &format!("EXPLAIN {query}"))
+        .await
+        .unwrap()
+        .concat();
+    assert!(!plan.contains("species=human"), "{plan}");
+}
+
+#[tokio::test]
+async fn errors_name_the_file_and_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session("cpu", 2, 8192).await;
+    let text = ">a\n".to_string() + &"ACGT\n".repeat(100_000);
+    let gzip = compressed(&text, FileCompressionType::GZIP).await;
+    let zstd = compressed(&text, FileCompressionType::ZSTD).await;
+    let mut flipped = zstd.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0xff;
+    let files: [(&str, &[u8], &str); 6] = [
+        (
+            "a.fa",
+            b"ACGT\n",
+            "a.fa, line 1: it is not FASTA: it begins with 'A', not with '>'",
+        ),
+        (
+            "b.fa",
+            b">a\nAC\nA\xe9\n",
+            "b.fa, line 3: '\\xe9' (byte 233) is not a letter",
+        ),
+        (
+            "c.fa",
+            b"PK\x03\x04",
+            "c.fa, line 1: it is not FASTA: it begins with 'P'",
+        ),
+        ("d.fa.gz", &gzip[..gzip.len() / 2], "d.fa.gz, line "),
+        ("e.fa.zst", &zstd[..zstd.len() / 2], "e.fa.zst, line "),
+        ("f.fa.zst", &flipped, "f.fa.zst, line "),
+    ];
+    for (name, bytes, expected) in files {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        create(&context, "broken", &path).await;
+        let message = error(&context, "SELECT sum(length(sequence)) FROM broken").await;
+        assert!(message.contains("fasta: /"), "{message}");
+        assert!(message.contains(expected), "{message}");
+        if name.ends_with("gz") || name.ends_with("zst") {
+            assert!(message.contains("copy or download"), "{message}");
+        }
+        rows(&context, "DROP TABLE broken").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn errors_of_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.txt"), ">a\nA\n").unwrap();
+    let context = session("cpu", 2, 8192).await;
+    let location = folder.path().display();
+    let create = |columns: &str, more: &str, location: &str| {
+        format!("CREATE EXTERNAL TABLE t {columns} STORED AS FASTA {more} LOCATION '{location}'")
+    };
+    let text = format!("{location}/a.txt");
+    let missing = format!("{location}/b.fa");
+    let options = create("", "", &text) + " OPTIONS ('format.header' 'true')";
+    for (query, expected) in [
+        (
+            create("", "", &location.to_string()),
+            "of a folder, files are read that end in .fa, .fasta",
+        ),
+        (
+            create("", "", &format!("{location}/*.fna")),
+            "fasta: there is no file at",
+        ),
+        (create("", "", &missing), "b.fa"),
+        (create("(id INT)", "", &text), "leave out the column list"),
+        (create("", "WITH ORDER (id)", &text), "leave this out"),
+        (options, "fasta: there is no option 'format.header'"),
+    ] {
+        let message = error(&context, &query).await;
+        assert!(message.contains(expected), "{query}: {message}");
+    }
+    // A file is taken whatever its name is.
+    rows(&context, &create("", "", &text)).await.unwrap();
+    assert_eq!(rows(&context, "SELECT id FROM t").await.unwrap(), ["a"]);
+}
+
+/// Files may be named in place of tables.
+#[tokio::test]
+async fn files_in_queries() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = ">a\nACGT\n";
+    fs::write(folder.path().join("a.fna"), text).unwrap();
+    let gzip = compressed(text, FileCompressionType::GZIP).await;
+    fs::write(folder.path().join("b.fasta.gz"), gzip).unwrap();
+    let context = session("cpu", 2, 8192).await.enable_url_table();
+    for name in ["a.fna", "b.fasta.gz"] {
+        let query = format!("SELECT sequence FROM '{}/{name}'", folder.path().display());
+        assert_eq!(rows(&context, &query).await.unwrap(), ["ACGT"]);
+    }
+}
+
+/// Records of many megabytes, in one line or in many, and batches that end by their size.
+#[tokio::test]
+async fn long_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let letters = "GATTACAT".repeat(3 << 20);
+    let lines = "GATTACAT\n".repeat(3 << 20);
+    let text = format!(">one\n{letters}\n>many\n{lines}>three\n{letters}\n>last\nA\n");
+    fs::write(folder.path().join("long.fa"), text).unwrap();
+    let context = session("cpu", 1, 8192).await;
+    create(&context, "genomes", folder.path()).await;
+    let query = "SELECT id, sequence FROM genomes";
+    let batches = context.sql(query).await.unwrap().collect().await.unwrap();
+    let counts: Vec<_> = batches.iter().map(|batch| batch.num_rows()).collect();
+    assert_eq!(counts, [3, 1]);
+    let expected = ["one", "many", "three"].map(|id| format!("{id}|{letters}"));
+    assert!(texts(&batches[..1]) == expected);
+}
+
+/// Stores that give streams of bytes are read on a thread that waits for them.
+#[tokio::test]
+async fn files_in_other_stores() {
+    let store = InMemory::new();
+    let text = ">a\n".to_string() + &"ACGTA\n".repeat(10_000);
+    let gzip = compressed(&text, FileCompressionType::GZIP).await;
+    store
+        .put(&"reads/a.fa.gz".into(), gzip.into())
+        .await
+        .unwrap();
+    store.put(&"reads/b.fa".into(), text.into()).await.unwrap();
+    let context = session("cpu", 2, 8192).await;
+    let store: Arc<dyn ObjectStore> = Arc::new(store);
+    context.register_object_store(&"memory://".parse().unwrap(), store);
+    register_fasta(&context, "reads", "memory:///reads/")
+        .await
+        .unwrap();
+    let query = "SELECT id, length(sequence) FROM reads";
+    assert_eq!(rows(&context, query).await.unwrap(), ["a|50000"; 2]);
+}
+
+/// Finds the scan in a plan.
+fn scan(plan: &Arc<dyn ExecutionPlan>) -> Option<FastaScan> {
+    let own = FastaScan::of(plan.as_ref()).unwrap();
+    own.or_else(|| plan.children().into_iter().find_map(scan))
+}
+
+/// A scan that was sent as text has the same rows.
+#[tokio::test]
+async fn scans_travel() {
+    let folder = tempfile::tempdir().unwrap();
+    for species in ["human", "mouse"] {
+        let path = folder.path().join(format!("species={species}"));
+        fs::create_dir(&path).unwrap();
+        for number in 0..3 {
+            let text = format!(">{species}{number} x\nACGT\n>second\nTT\n");
+            fs::write(path.join(format!("{number}.fa")), text).unwrap();
+        }
+    }
+    let context = session("cpu", 4, 8192).await;
+    let location = folder.path().display();
+    let create = format!(
+        "CREATE EXTERNAL TABLE genomes STORED AS FASTA PARTITIONED BY (species) LOCATION '{location}'"
+    );
+    rows(&context, &create).await.unwrap();
+    for (query, count) in [
+        ("SELECT species, sequence, id AS name FROM genomes", 12),
+        ("SELECT * FROM genomes", 12),
+        ("SELECT description FROM genomes LIMIT 3", 3),
+        ("SELECT 1 FROM genomes", 12),
+    ] {
+        let plan = context
+            .sql(query)
+            .await
+            .unwrap()
+            .create_physical_plan()
+            .await
+            .unwrap();
+        let sent = scan(&plan).unwrap();
+        let text = serde_json::to_string(&sent).unwrap();
+        let received: FastaScan = serde_json::from_str(&text).unwrap();
+        assert_eq!(received, sent);
+        let copy = received.into_plan().unwrap();
+        assert_eq!(FastaScan::of(copy.as_ref()).unwrap().unwrap(), sent);
+        let mut found = texts(
+            &collect(Arc::clone(&copy), context.task_ctx())
+                .await
+                .unwrap(),
+        );
+        let batches = collect(original(&plan), context.task_ctx()).await.unwrap();
+        let mut expected = texts(&batches);
+        if sent.limit.is_none() {
+            assert_eq!(found.len(), count);
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{query}");
+        } else {
+            assert!(found.len() >= count);
+        }
+        assert_eq!(copy.schema(), batches[0].schema());
+    }
+    let other = context
+        .sql("SELECT 1")
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    assert!(scan(&other).is_none());
+}
+
+/// Returns the node of the scan in a plan.
+fn original(plan: &Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    match FastaScan::of(plan.as_ref()).unwrap() {
+        Some(_) => Arc::clone(plan),
+        None => original(plan.children()[0]),
+    }
+}
+
+/// A query that needs no more rows ends, however much of a file is left.
+#[tokio::test]
+async fn queries_that_stop_early() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.fa"), ">a\nACGT\n".repeat(500_000)).unwrap();
+    let context = session("cpu", 1, 1000).await;
+    create(&context, "reads", folder.path()).await;
+    let query = "EXPLAIN ANALYZE SELECT id FROM reads LIMIT 10";
+    let plan = rows(&context, query).await.unwrap().concat();
+    let scanned = plan.split("bytes_scanned=").nth(1).unwrap();
+    let scanned: String = scanned.chars().take_while(|c| !",]".contains(*c)).collect();
+    // 4 MB in all; batches of 8 kB, of which a few are read ahead, from buffers of 256 KiB.
+    assert!(
+        scanned.ends_with(" K") || scanned.parse::<u64>().is_ok_and(|n| n < 1 << 20),
+        "{plan}"
+    );
+    let mut stream = context
+        .table("reads")
+        .await
+        .unwrap()
+        .execute_stream()
+        .await
+        .unwrap();
+    assert!(stream.try_next().await.unwrap().is_some());
+    drop(stream);
+}

@@ -1,0 +1,6 @@
+//! Tensor sketches, FASTA files, and joins of the nearest vectors, through the engine.
+
+mod fasta;
+mod functions;
+mod nearest;
+mod support;
