@@ -68,9 +68,6 @@ impl Work {
         let shift = usize::from(before.is_some());
         let rows = chunk.rows + shift;
         let bytes = rows * (size_of::<i64>() + size_of::<T::Native>());
-        if chunk.pieces.len() > 1 || shift > 0 {
-            chunk.reservation.try_grow(bytes)?;
-        }
         let timestamps = chunk.pieces.iter().map(|piece| &piece.timestamps);
         let timestamps = joined(timestamps, before.map(|point| point.0), rows);
         let values = chunk

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array, new_null_array,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take, take_record_batch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -44,11 +44,20 @@ impl Filler {
             Some(last) if continues && self.fills() => Some(last),
             _ => None,
         };
-        self.last = match (batch.num_rows(), &row) {
-            // Nothing of a series that goes on is left: its row before still is the last one.
-            (0, _) => row.clone(),
-            (rows, _) => Some((batch.slice(rows - 1, 1), starts.value(rows - 1))),
+        let rows = batch.num_rows();
+        self.last = match offsets[offsets.len() - 2] < rows {
+            true if self.fills() => {
+                // A slice would keep the memory of the whole batch.
+                let last = UInt64Array::from(vec![rows as u64 - 1]);
+                Some((take_record_batch(&batch, &last)?, starts.value(rows - 1)))
+            }
+            // All buckets of the last series are left out: its row before still is the last one.
+            false if offsets.len() == 2 => row.clone(),
+            _ => None,
         };
+        if self.fills() {
+            reservation.try_grow(batch.get_array_memory_size())?;
+        }
         let fills = self.fills().then(|| {
             // The row before is row 0 of the source, and not returned again.
             if row.is_some() {

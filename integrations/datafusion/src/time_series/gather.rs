@@ -11,7 +11,7 @@ use datafusion::arrow::compute::{
 };
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use datafusion::common::utils::memory::get_record_batch_memory_size;
-use datafusion::common::{Result, exec_err};
+use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use gridstride::time_series::{Duplicates, Nan};
 
@@ -25,6 +25,7 @@ pub(super) struct Piece {
     pub timestamps: Int64Array,
     /// `f32` or `f64`, without nulls.
     pub values: ArrayRef,
+    /// The memory of the rows, and of their copy beside those of other pieces.
     bytes: usize,
 }
 
@@ -94,21 +95,16 @@ impl Gatherer {
         }
     }
 
-    /// Adds the rows of a batch, which follow those before in the order of series and timestamps.
+    /// Adds rows, which follow those before in the order of series and timestamps. Returns them
+    /// with the error of the pool if the memory does not suffice.
     ///
     /// # Errors
-    /// If a series or timestamp is null, series are out of order, or the memory does not suffice.
-    pub fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Some(piece) = self.piece(batch)? else {
-            return Ok(());
-        };
+    /// If series are out of order.
+    pub fn push(&mut self, piece: Piece) -> Result<Option<(Piece, DataFusionError)>> {
         let gathered = &mut self.gathered;
-        gathered.reservation.try_grow(piece.bytes).map_err(|error| {
-            error.context(format!(
-                "{NAME}: {} rows are gathered; less memory is enough with a smaller gridstride.batch_rows",
-                gathered.rows
-            ))
-        })?;
+        if let Err(error) = gathered.reservation.try_grow(piece.bytes) {
+            return Ok(Some((piece, error)));
+        }
         let index = gathered.pieces.len();
         let firsts = first_rows(gathered.pieces.last(), &piece)?;
         gathered.runs.extend(firsts.into_iter().map(|row| Run {
@@ -117,11 +113,14 @@ impl Gatherer {
         }));
         gathered.rows += piece.len();
         gathered.pieces.push(piece);
-        Ok(())
+        Ok(None)
     }
 
     /// Checks a batch, and returns its rows whose value is not null; `None` if there are none.
-    fn piece(&self, batch: &RecordBatch) -> Result<Option<Piece>> {
+    ///
+    /// # Errors
+    /// If a series or timestamp is null.
+    pub fn piece(&self, batch: &RecordBatch) -> Result<Option<Piece>> {
         let names = &self.parameters.names;
         let values = batch.num_columns() - 1;
         let columns = [
@@ -158,28 +157,48 @@ impl Gatherer {
         };
         // Free except for dates of 32 bits and smaller integers.
         let timestamps = cast_with_options(batch.column(values - 1), &DataType::Int64, &options)?;
+        let values_width = batch.column(values).data_type().primitive_width();
+        let copied = size_of::<i64>() + values_width.unwrap_or_default();
         Ok(Some(Piece {
             series: (values == 2).then(|| Arc::clone(batch.column(0))),
             timestamps: timestamps.as_primitive::<Int64Type>().clone(),
             values: Arc::clone(batch.column(values)),
-            bytes: get_record_batch_memory_size(batch),
+            bytes: get_record_batch_memory_size(batch) + copied * batch.num_rows(),
         }))
     }
 
     /// Returns a chunk if enough rows are gathered, and they can be cut.
     pub fn next_chunk(&mut self) -> Option<Chunk> {
-        let wanted = self.parameters.batch_rows;
-        if self.gathered.rows < wanted {
-            return None;
+        match self.gathered.rows >= self.parameters.batch_rows {
+            true => self.cut_behind(self.parameters.batch_rows.div_ceil(2)),
+            false => None,
         }
+    }
+
+    /// Returns a chunk of the rows that are gathered, if they can be cut.
+    pub fn next_small_chunk(&mut self) -> Option<Chunk> {
+        self.cut_behind(1)
+    }
+
+    /// Returns the rows before the last series, if they are as many as `rows`, or else those before
+    /// the last bucket.
+    fn cut_behind(&mut self, rows: usize) -> Option<Chunk> {
         let series = self.gathered.runs.last()?.start;
-        match series >= wanted.div_ceil(2) {
+        match series >= rows {
             true => Some(self.cut(series)),
             false => match self.last_bucket(series) {
                 0 => None,
                 bucket => Some(self.cut(bucket)),
             },
         }
+    }
+
+    /// Returns the error of the pool, with what to do about it.
+    pub fn exhausted(&self, error: DataFusionError) -> DataFusionError {
+        error.context(format!(
+            "{NAME}: the memory does not suffice for {} rows, which are one bucket or few: shorter buckets or fewer partitions take less",
+            self.gathered.rows
+        ))
     }
 
     /// Returns all rows that are left.

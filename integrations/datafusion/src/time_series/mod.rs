@@ -68,9 +68,10 @@
 //!
 //! # Memory
 //! The operator gathers `gridstride.batch_rows` rows for a call of the library, and cuts them where
-//! series or buckets begin. A bucket with more rows is gathered as a whole. The memory is reserved
-//! from the engine's pool; if the pool has no more, the query ends with an error that names the
-//! operator.
+//! series or buckets begin. The memory is reserved from the engine's pool. If the pool has no more,
+//! calls are of fewer rows; the rows of a bucket are not divided, so that a bucket that does not fit
+//! ends the query with an error that names the operator. While the library computes, the rows of the
+//! next call are gathered.
 
 mod calls;
 mod compute;

@@ -13,17 +13,13 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 
-use super::compute::Work;
+use super::compute::{Buckets, Work};
 use super::exec::NAME;
 use super::fill::Filler;
-use super::gather::{Chunk, Gatherer};
+use super::gather::{Chunk, Gatherer, Piece};
 use super::parameters::TimeBucketParameters;
 use crate::config;
 use crate::error::external;
-
-/// Calls of the library that a partition has under way: while one computes, the rows of the next are
-/// gathered.
-const CALLS: usize = 2;
 
 /// Returns the output of a partition. Dropping the stream stops the work: a call of the library that
 /// has begun ends first, on a thread of its own.
@@ -57,54 +53,113 @@ pub(super) fn run(
             Arc::clone(&parameters),
             consumer.register(context.memory_pool()),
         ),
+        waiting: None,
         input_rows: counter("input_rows"),
         gather_time: work.gather_time.clone(),
     };
     let mut filler = Filler::new(parameters, context.session_config().batch_size());
-    let batches = gathering
-        .chunks()
-        .map_ok(move |chunk| {
-            let work = Arc::clone(&work);
-            let task = SpawnedTask::spawn_blocking(move || work.buckets(chunk));
-            async move {
-                let joined = task.join_unwind().await;
-                joined.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?
-            }
-        })
-        .try_buffered(CALLS)
+    let calls = Calls {
+        gathering,
+        work,
+        running: None,
+    };
+    let batches = calls
+        .buckets()
         .map(move |buckets| Ok::<_, DataFusionError>(stream::iter(filler.batches(buckets?)?)))
         .try_flatten()
         .map_ok(move |batch| batch.record_output(&baseline));
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
 }
 
+/// The calls of the library, one at a time. While one computes, the rows of the next are gathered.
+struct Calls {
+    gathering: Gathering,
+    work: Arc<Work>,
+    running: Option<SpawnedTask<Result<Buckets>>>,
+}
+
+impl Calls {
+    fn buckets(self) -> impl Stream<Item = Result<Buckets>> {
+        stream::try_unfold(self, |mut calls| async move {
+            let buckets = calls.next().await?;
+            Ok(buckets.map(|buckets| (buckets, calls)))
+        })
+    }
+
+    async fn next(&mut self) -> Result<Option<Buckets>> {
+        loop {
+            let gathered = self.gathering.next().await?;
+            let done = match self.running.take() {
+                Some(task) => {
+                    let joined = task.join_unwind().await;
+                    let joined =
+                        joined.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)));
+                    Some(joined??)
+                }
+                None => None,
+            };
+            let chunk = match gathered {
+                Gathered::Chunk(chunk) => chunk,
+                Gathered::End => return Ok(done),
+                // The end of a call frees memory, and so does a call of the rows that there are.
+                Gathered::Exhausted(_) if done.is_some() => return Ok(done),
+                Gathered::Exhausted(error) => match self.gathering.gatherer.next_small_chunk() {
+                    Some(chunk) => chunk,
+                    None => return Err(self.gathering.gatherer.exhausted(error)),
+                },
+            };
+            let work = Arc::clone(&self.work);
+            self.running = Some(SpawnedTask::spawn_blocking(move || work.buckets(chunk)));
+            if done.is_some() {
+                return Ok(done);
+            }
+        }
+    }
+}
+
 /// The input, and what is gathered of it.
 struct Gathering {
     input: stream::Fuse<SendableRecordBatchStream>,
     gatherer: Gatherer,
+    /// Rows for which the memory did not suffice.
+    waiting: Option<Piece>,
     input_rows: Count,
     gather_time: Time,
 }
 
-impl Gathering {
-    fn chunks(self) -> impl Stream<Item = Result<Chunk>> {
-        stream::try_unfold(self, |mut gathering| async move {
-            let chunk = gathering.next().await?;
-            Ok(chunk.map(|chunk| (chunk, gathering)))
-        })
-    }
+enum Gathered {
+    Chunk(Chunk),
+    /// The memory does not suffice for more rows.
+    Exhausted(DataFusionError),
+    End,
+}
 
-    async fn next(&mut self) -> Result<Option<Chunk>> {
+impl Gathering {
+    async fn next(&mut self) -> Result<Gathered> {
         loop {
             if let Some(chunk) = self.gatherer.next_chunk() {
-                return Ok(Some(chunk));
+                return Ok(Gathered::Chunk(chunk));
             }
-            let Some(batch) = self.input.next().await.transpose()? else {
-                return Ok(self.gatherer.finish());
+            let piece = match self.waiting.take() {
+                Some(piece) => Some(piece),
+                None => {
+                    let Some(batch) = self.input.next().await.transpose()? else {
+                        let rest = self.gatherer.finish();
+                        return Ok(rest.map_or(Gathered::End, Gathered::Chunk));
+                    };
+                    let _timer = self.gather_time.timer();
+                    self.input_rows.add(batch.num_rows());
+                    self.gatherer.piece(&batch)?
+                }
+            };
+            let Some(piece) = piece else {
+                continue;
             };
             let _timer = self.gather_time.timer();
-            self.input_rows.add(batch.num_rows());
-            self.gatherer.push(&batch)?;
+            if let Some((piece, error)) = self.gatherer.push(piece)? {
+                self.waiting = Some(piece);
+                return Ok(Gathered::Exhausted(error));
+            }
         }
     }
 }

@@ -1,4 +1,9 @@
 //! Time buckets, in SQL and by data frames.
 
 mod common;
+mod errors;
 mod plans;
+mod reference;
+mod resources;
+mod splits;
+mod types;

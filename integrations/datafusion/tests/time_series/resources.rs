@@ -1,0 +1,128 @@
+//! Memory and cancellation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
+
+use crate::common::{Point, Random, batch, error, register, set, text};
+
+const QUERY: &str = "SELECT * FROM time_buckets('points', 's', 't', 'v', '1000', 'count,sum')";
+
+/// Returns a session with a limit of memory.
+fn session(bytes: usize) -> SessionContext {
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_limit(bytes, 1.0)
+        .build_arc()
+        .unwrap();
+    let config = SessionConfig::new()
+        .with_target_partitions(2)
+        .with_sort_spill_reservation_bytes(bytes / 8);
+    let ctx = SessionContext::new_with_config_rt(config, runtime);
+    gridstride_datafusion::register(&ctx).unwrap();
+    set(&ctx, "gridstride.device", "cpu");
+    set(&ctx, "datafusion.execution.batch_size", "1024");
+    ctx
+}
+
+/// Waits until all memory is free, which takes as long as calls of the library that have begun.
+async fn require_freed(ctx: &SessionContext) {
+    for _ in 0..1000 {
+        if ctx.runtime_env().memory_pool.reserved() == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{} bytes", ctx.runtime_env().memory_pool.reserved());
+}
+
+fn batches(points: &[Point]) -> Vec<datafusion::arrow::array::RecordBatch> {
+    points.chunks(1024).map(batch).collect()
+}
+
+#[tokio::test]
+async fn chunks_are_as_small_as_the_memory_requires() {
+    let points = Random(3).points(100_000, true);
+    let ctx = session(1 << 20);
+    // DataFusion forgets the order of a table in memory that it divides.
+    set(&ctx, "datafusion.optimizer.repartition_file_scans", "false");
+    register(&ctx, "points", vec![batches(&points)], true);
+    let found = text(&ctx, &format!("SELECT sum(count) AS n FROM ({QUERY})")).await;
+    let values = points
+        .iter()
+        .filter(|point| point.2.is_some_and(|value| !value.is_nan()));
+    assert!(
+        found.contains(&format!("| {} |", values.count())),
+        "{found}"
+    );
+    require_freed(&ctx).await;
+}
+
+#[tokio::test]
+async fn memory_that_does_not_suffice_for_a_bucket_names_the_operator() {
+    let mut points = Random(3).points(100_000, true);
+    points
+        .iter_mut()
+        .for_each(|point| point.0 = "one".to_owned());
+    points.sort_by_key(|point| point.1);
+    let ctx = session(1 << 20);
+    set(&ctx, "datafusion.optimizer.repartition_file_scans", "false");
+    register(&ctx, "points", vec![batches(&points)], true);
+    let query = QUERY.replace("1000", "1000000000");
+    let message = error(&ctx, &query).await;
+    assert!(
+        message.contains("TimeBucketExec: the memory does not suffice for "),
+        "{message}"
+    );
+    assert!(
+        message.contains("shorter buckets or fewer partitions"),
+        "{message}"
+    );
+    require_freed(&ctx).await;
+}
+
+#[tokio::test]
+async fn a_sort_that_does_not_fit_spills() {
+    let mut random = Random(4);
+    let mut points = random.points(60_000, true);
+    random.shuffle(&mut points);
+    let ctx = session(3 << 20);
+    set(&ctx, "gridstride.batch_rows", "4096");
+    register(&ctx, "points", vec![batches(&points)], false);
+    let plan = text(&ctx, &format!("EXPLAIN ANALYZE {QUERY}")).await;
+    let sort = plan.lines().find(|line| line.contains("SortExec")).unwrap();
+    assert!(
+        sort.contains("spill_count=") && !sort.contains("spill_count=0,"),
+        "{sort}"
+    );
+    let ordered = format!("{QUERY} ORDER BY series, timestamp");
+    let found = text(&ctx, &ordered).await;
+    let unlimited = session(1 << 30);
+    register(&unlimited, "points", vec![batches(&points)], false);
+    assert_eq!(found, text(&unlimited, &ordered).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_the_stream_stops_the_work_and_frees_its_memory() {
+    let points = Random(6).points(200_000, true);
+    let ctx = session(1 << 30);
+    set(&ctx, "gridstride.batch_rows", "1000");
+    register(&ctx, "points", vec![batches(&points)], true);
+    let plan = ctx
+        .sql(QUERY)
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    let mut stream = execute_stream(Arc::clone(&plan), ctx.task_ctx()).unwrap();
+    assert!(stream.next().await.unwrap().unwrap().num_rows() > 0);
+    drop(stream);
+    require_freed(&ctx).await;
+    let metrics = plan.metrics().unwrap();
+    let read = metrics.sum_by_name("input_rows").unwrap().as_usize();
+    assert!(read < points.len() / 2, "{read} of {} rows", points.len());
+}
