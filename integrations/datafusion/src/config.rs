@@ -24,6 +24,7 @@ use datafusion::common::{config_field, extensions_options};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::TaskContext;
 use gridstride::{Device, Result};
+use serde::{Deserialize, Serialize};
 
 extensions_options! {
     /// The options whose names begin with `gridstride.`. [`register`](crate::register) adds them to
@@ -34,6 +35,12 @@ extensions_options! {
 
         /// The number of rows that operators gather for a call of the library, if their memory suffices
         pub batch_rows: usize, default = 1 << 22
+
+        /// The most rows of a table that a join of boxes replicates, if the number of rows is known
+        pub box_tile_rows: usize, default = 10_000_000
+
+        /// The number of pairs of boxes that are fetched from the device at a time
+        pub box_pairs: usize, default = 1 << 22
 
         /// Whether the partitions of a table that is sorted already are merged into one stream instead of being sorted again in parallel. Clusters do better without
         pub merge_sorted: bool, default = true
@@ -53,7 +60,8 @@ impl GridstrideConfig {
 }
 
 /// The value of `gridstride.device`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum DeviceName {
     /// The [default](set_default_device) of the process: unless it was set, the first GPU that runs
     /// the kernels, or else the CPU.
@@ -101,6 +109,20 @@ impl fmt::Display for DeviceName {
 }
 
 config_field!(DeviceName);
+
+impl From<DeviceName> for String {
+    fn from(name: DeviceName) -> String {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for DeviceName {
+    type Error = UnknownDevice;
+
+    fn try_from(text: String) -> std::result::Result<DeviceName, UnknownDevice> {
+        text.parse()
+    }
+}
 
 /// The device of `auto` in this process.
 static DEFAULT: OnceLock<Device> = OnceLock::new();

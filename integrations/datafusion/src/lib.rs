@@ -23,6 +23,7 @@
 //! | | in SQL | module |
 //! |---|---|---|
 //! | statistics of time series in buckets of time | `FROM time_buckets('points', …)` | [`time_series`] |
+//! | joins of tables on overlapping boxes | `FROM box_overlap('parts', …)` | [`box_overlap`] |
 //! | sketches of sequences, and their distances | `tensor_sketch(sequence, 96, 4, 0)`, `sketch_distance(a, b)` | [`sketch`] |
 //! | the nearest vectors of another table | `FROM nearest('queries', 'sketch', 'references', 'sketch', 3)` | [`nearest`] |
 //! | FASTA files as tables | `CREATE EXTERNAL TABLE … STORED AS FASTA LOCATION '…'` | [`fasta`] |
@@ -32,11 +33,14 @@
 //! |---|---|---|
 //! | `gridstride.device` | `auto` | `auto` (the first GPU, or else the CPU), `cpu`, `cuda:N` or `simulator` |
 //! | `gridstride.batch_rows` | 4194304 | rows that operators gather for a call of the library |
+//! | `gridstride.box_tile_rows` | 10000000 | the most rows of a table that a join of boxes replicates |
+//! | `gridstride.box_pairs` | 4194304 | pairs of boxes that are fetched from the device at a time |
 //! | `gridstride.merge_sorted` | `true` | whether partitions that are sorted already are merged, and not sorted again |
 //!
 //! `SET gridstride.device = 'cuda:1'` sets an option for the queries of a session that follow.
 
 pub mod arrow;
+pub mod box_overlap;
 pub mod config;
 mod error;
 pub mod fasta;

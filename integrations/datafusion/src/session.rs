@@ -11,6 +11,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
+use crate::box_overlap::{BoxOverlapFunction, BoxOverlapPlanner};
 use crate::config::GridstrideConfig;
 use crate::nearest::{NearestFunction, NearestPlanner};
 use crate::time_series::{TimeBucketPlanner, TimeBucketsFunction};
@@ -38,6 +39,7 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
             options.extensions.insert(GridstrideConfig::default());
         }
     }
+    ctx.register_udtf("box_overlap", Arc::new(BoxOverlapFunction));
     ctx.register_udtf("time_buckets", Arc::new(TimeBucketsFunction));
     ctx.register_udtf("nearest", Arc::new(NearestFunction));
     ctx.register_udf(sketch::tensor_sketch());
@@ -47,7 +49,11 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
 
 /// Returns the planners of all nodes, for a [`DefaultPhysicalPlanner`] of your own query planner.
 pub fn extension_planners() -> Vec<Arc<dyn ExtensionPlanner + Send + Sync>> {
-    vec![Arc::new(TimeBucketPlanner), Arc::new(NearestPlanner)]
+    vec![
+        Arc::new(BoxOverlapPlanner),
+        Arc::new(TimeBucketPlanner),
+        Arc::new(NearestPlanner),
+    ]
 }
 
 /// Returns the engine's query planner with the [planners](extension_planners) of all nodes.

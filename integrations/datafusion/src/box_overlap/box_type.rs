@@ -1,0 +1,108 @@
+//! Which columns are boxes, and of what type.
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::{Result, plan_err};
+use serde::{Deserialize, Serialize};
+
+/// The columns of one table's boxes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoxColumns {
+    /// The table's name, for messages.
+    pub table: String,
+    /// The positions of the columns in the input: one of type `FixedSizeList`, or 4 or 6 of numbers.
+    pub columns: Vec<usize>,
+}
+
+/// What boxes consist of: the type of their coordinates, and how many numbers a box has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoxType {
+    /// `Float32`, `Float64` or `Int32`.
+    pub coordinate: DataType,
+    /// 4 or 6.
+    pub width: usize,
+}
+
+impl BoxType {
+    /// Returns the type of boxes in the columns of these fields.
+    ///
+    /// # Errors
+    /// A plan error if the columns are no boxes.
+    pub fn of(table: &str, fields: &[&Field]) -> Result<BoxType> {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let names = names.join(", ");
+        let (coordinate, width) = match fields {
+            [field] => match field.data_type() {
+                DataType::FixedSizeList(item, width) => (item.data_type(), *width as usize),
+                other => {
+                    return plan_err!(
+                        "box_overlap: column {names} of {table} is {other}, but boxes are a \
+                         FixedSizeList of 4 or 6 Float32, Float64 or Int32, or 4 or 6 columns of \
+                         one of these types; arrow_cast({names}, 'FixedSizeList(6, Float32)') \
+                         converts lists"
+                    );
+                }
+            },
+            [first, rest @ ..] => {
+                let coordinate = first.data_type();
+                if let Some(other) = rest.iter().find(|field| field.data_type() != coordinate) {
+                    return plan_err!(
+                        "box_overlap: column {} of {table} is {coordinate}, but column {} is {}: \
+                         all columns of a box must have one type",
+                        first.name(),
+                        other.name(),
+                        other.data_type()
+                    );
+                }
+                (coordinate, fields.len())
+            }
+            [] => return plan_err!("box_overlap: no columns of boxes are named for {table}"),
+        };
+        let known = matches!(
+            coordinate,
+            DataType::Float32 | DataType::Float64 | DataType::Int32
+        );
+        if !known {
+            return plan_err!(
+                "box_overlap: the boxes of {table} (columns: {names}) are of {coordinate}; cast \
+                 them to Float32, Float64 or Int32"
+            );
+        }
+        if width != 4 && width != 6 {
+            return plan_err!(
+                "box_overlap: the boxes of {table} (columns: {names}) have {width} numbers, but a \
+                 box has 6, minX, minY, minZ, maxX, maxY, maxZ, or 4, without Z"
+            );
+        }
+        Ok(BoxType {
+            coordinate: coordinate.clone(),
+            width,
+        })
+    }
+}
+
+impl BoxColumns {
+    /// Returns the type of the boxes.
+    ///
+    /// # Errors
+    /// A plan error if the columns are no boxes, or are not in the schema.
+    pub fn box_type(&self, schema: &Schema) -> Result<BoxType> {
+        let mut fields = Vec::with_capacity(self.columns.len());
+        for &column in &self.columns {
+            let Some(field) = schema.fields().get(column) else {
+                return plan_err!("box_overlap: {} has no column {column}", self.table);
+            };
+            fields.push(field.as_ref());
+        }
+        BoxType::of(&self.table, &fields)
+    }
+
+    /// Returns `table[column, …]`, for EXPLAIN.
+    pub fn describe(&self, schema: &Schema) -> String {
+        let names: Vec<&str> = self
+            .columns
+            .iter()
+            .map(|&column| schema.field(column).name().as_str())
+            .collect();
+        format!("{}[{}]", self.table, names.join(", "))
+    }
+}

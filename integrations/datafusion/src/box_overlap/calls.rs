@@ -1,0 +1,182 @@
+//! The joins as a method of data frames and as a table function of SQL.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::common::{JoinType, Result, TableReference, plan_err};
+use datafusion::dataframe::DataFrame;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+
+use super::options::BoxOverlapOptions;
+use super::parameters::BoxJoinType;
+use super::plan::BoxOverlapNode;
+use crate::table_function::{PlanTable, scan, text};
+
+/// Joins of data frames on their boxes.
+pub trait BoxOverlapExt: Sized {
+    /// Joins two data frames on their overlapping boxes. `left_boxes` and `right_boxes` name the
+    /// columns: one of type `FixedSizeList` of 4 or 6 numbers, or 4 or 6 columns of numbers, minX,
+    /// minY, minZ, maxX, maxY, maxZ or without Z, of `Float32`, `Float64` or `Int32`.
+    ///
+    /// The result has the columns of both, qualified by their tables, for [inner and left
+    /// joins](BoxJoinType), and those of `self` for `LeftSemi` and `LeftAnti`. Its rows have no
+    /// order. Rows with a null box, or a box with a null number, have no partner.
+    ///
+    /// # Errors
+    /// A plan error if there are no such columns, if they are no boxes or have different types, if
+    /// both data frames have a column of one name and one table, and for other types of joins. When
+    /// the query runs, a box with NaN or with a minimum above its maximum is an error.
+    ///
+    /// ```
+    /// use datafusion::common::JoinType;
+    /// use datafusion::prelude::SessionContext;
+    /// use gridstride_datafusion::box_overlap::{BoxOverlapExt, BoxOverlapOptions};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> datafusion::common::Result<()> {
+    /// let ctx = SessionContext::new();
+    /// gridstride_datafusion::register(&ctx)?;
+    /// ctx.sql("CREATE TABLE pipes AS SELECT 1 AS id, 0.0 AS x0, 0.0 AS y0, 2.0 AS x1, 2.0 AS y1")
+    ///     .await?;
+    /// ctx.sql("CREATE TABLE welds AS SELECT 7 AS id, 2.0 AS x0, 1.0 AS y0, 3.0 AS x1, 1.0 AS y1")
+    ///     .await?;
+    /// let columns = ["x0", "y0", "x1", "y1"];
+    /// let (pipes, welds) = (ctx.table("pipes").await?, ctx.table("welds").await?);
+    /// let options = BoxOverlapOptions::default();
+    /// let pairs = pipes.box_overlap_join(welds, &columns, &columns, JoinType::Inner, options)?;
+    /// let pairs = pairs.select_exprs(&["pipes.id AS pipe", "welds.id AS weld"])?;
+    /// assert_eq!(pairs.count().await?, 1); // touching counts
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn box_overlap_join(
+        self,
+        right: DataFrame,
+        left_boxes: &[&str],
+        right_boxes: &[&str],
+        join: JoinType,
+        options: BoxOverlapOptions,
+    ) -> Result<DataFrame>;
+}
+
+impl BoxOverlapExt for DataFrame {
+    fn box_overlap_join(
+        self,
+        right: DataFrame,
+        left_boxes: &[&str],
+        right_boxes: &[&str],
+        join: JoinType,
+        options: BoxOverlapOptions,
+    ) -> Result<DataFrame> {
+        let (state, left) = self.into_parts();
+        let right = (right.into_parts().1, right_boxes);
+        let node = BoxOverlapNode::try_new((left, left_boxes), right, join.try_into()?, options)?;
+        Ok(DataFrame::new(state, node.into_plan()))
+    }
+}
+
+const NAME: &str = "box_overlap";
+
+/// The table function `box_overlap('left', 'boxes', 'right', 'boxes'[, 'join'[, 'options']])`.
+///
+/// Tables are named with an alias if wanted, `'parts a'`; a join of a table with itself needs one.
+/// Boxes are the name of a column, or of 4 or 6 columns with commas between them. The join is
+/// `inner`, `left`, `semi` or `anti`; the default is `inner`. [Options](BoxOverlapOptions) are text.
+///
+/// The result has the columns of both tables. Columns whose name both tables have are
+/// `table_column`.
+#[derive(Debug)]
+pub struct BoxOverlapFunction;
+
+impl TableFunctionImpl for BoxOverlapFunction {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let arguments = args.exprs();
+        if arguments.len() > 6 {
+            return plan_err!(
+                "{NAME}: {} arguments, and 6 at most: {SYNTAX}",
+                arguments.len()
+            );
+        }
+        let argument = |index, name| text(NAME, arguments, index, name);
+        let needed = |index, name| match argument(index, name)? {
+            Some(text) => Ok(text),
+            None => plan_err!(
+                "{NAME}: argument {}, {name}, is missing: {SYNTAX}",
+                index + 1
+            ),
+        };
+        let side = |table, boxes| -> Result<_> {
+            let plan = aliased(&args, needed(table, "a table")?)?;
+            let boxes = needed(boxes, "the columns of its boxes")?;
+            Ok((plan, boxes.split(',').map(str::trim).collect::<Vec<_>>()))
+        };
+        let (left, left_boxes) = side(0, 1)?;
+        let (right, right_boxes) = side(2, 3)?;
+        let join = match argument(4, "the join")?.unwrap_or("inner") {
+            "inner" => BoxJoinType::Inner,
+            "left" => BoxJoinType::Left,
+            "semi" => BoxJoinType::LeftSemi,
+            "anti" => BoxJoinType::LeftAnti,
+            other => {
+                return plan_err!("{NAME}: the join {other:?} has to be inner, left, semi or anti");
+            }
+        };
+        let options: BoxOverlapOptions = argument(5, "the options")?.unwrap_or("").parse()?;
+        let pairs = matches!(join, BoxJoinType::Inner | BoxJoinType::Left);
+        if pairs && qualifiers(&left) == qualifiers(&right) {
+            return plan_err!(
+                "{NAME}: both tables have one name: give one of them an alias, 'table alias'"
+            );
+        }
+        let node =
+            BoxOverlapNode::try_new((left, &left_boxes), (right, &right_boxes), join, options)?;
+        Ok(Arc::new(PlanTable(unique_names(node.into_plan())?)))
+    }
+}
+
+const SYNTAX: &str = "box_overlap('left', 'boxes', 'right', 'boxes'[, 'inner'[, 'options']])";
+
+/// Scans a table: `name` or `name alias`.
+fn aliased(args: &TableFunctionArgs, table: &str) -> Result<LogicalPlan> {
+    let words: Vec<&str> = table.split_whitespace().collect();
+    match words[..] {
+        [name] => scan(NAME, args.session(), name),
+        [name, alias] => {
+            let plan = scan(NAME, args.session(), name)?;
+            let alias = TableReference::bare(alias);
+            LogicalPlanBuilder::from(plan).alias(alias)?.build()
+        }
+        _ => plan_err!("{NAME}: {table:?} has to be a table, or a table and an alias"),
+    }
+}
+
+fn qualifiers(plan: &LogicalPlan) -> HashSet<Option<&TableReference>> {
+    plan.schema().iter().map(|(table, _)| table).collect()
+}
+
+/// Renames the columns whose names occur twice to `table_column`: the columns of a table function
+/// are not qualified.
+fn unique_names(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    let twice = |name: &str| {
+        schema
+            .fields()
+            .iter()
+            .filter(|field| field.name() == name)
+            .count()
+            > 1
+    };
+    let columns = schema.iter().map(|(table, field)| {
+        let column = Expr::from((table, field));
+        match table {
+            Some(table) if twice(field.name()) => {
+                column.alias(format!("{}_{}", table.table(), field.name()))
+            }
+            _ => column,
+        }
+    });
+    LogicalPlanBuilder::from(plan.clone())
+        .project(columns)?
+        .build()
+}

@@ -1,0 +1,208 @@
+//! How a join is executed: by numbers of rows and by a sample of the boxes.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, reset_plan_states};
+use datafusion::physical_plan::{
+    ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext,
+};
+use futures::StreamExt;
+
+use super::box_type::BoxColumns;
+use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes, with_boxes};
+use super::options::{BoxOverlapMethod, BoxOverlapOptions};
+use super::parameters::{BoxJoinType, Placement};
+use super::tiling::Tiling;
+
+/// What a choice depends on.
+pub struct Choice<'a> {
+    pub options: &'a BoxOverlapOptions,
+    pub join: BoxJoinType,
+    pub inputs: [&'a Arc<dyn ExecutionPlan>; 2],
+    pub boxes: [&'a BoxColumns; 2],
+    /// The axes of the boxes.
+    pub axes: usize,
+    /// The most rows of a side that is replicated.
+    pub tile_rows: usize,
+    /// The rows of a search.
+    pub batch_rows: usize,
+    pub context: &'a Arc<TaskContext>,
+}
+
+impl Choice<'_> {
+    /// Chooses by the options, and otherwise by the numbers of rows, if they are known.
+    ///
+    /// # Errors
+    /// Those of reading the sample.
+    pub async fn placement(&self) -> Result<Placement> {
+        let rows = self.inputs.map(|input| row_count(input.as_ref()));
+        match self.options.method {
+            BoxOverlapMethod::ReplicateLeft => return Ok(Placement::ReplicateLeft),
+            BoxOverlapMethod::ReplicateRight => return Ok(Placement::ReplicateRight),
+            BoxOverlapMethod::Tiles => {
+                let size = match self.tile_size().await? {
+                    Some(size) => size,
+                    None => vec![1.0; self.axes],
+                };
+                return Ok(self.tiles(size, rows));
+            }
+            BoxOverlapMethod::Auto => {}
+        }
+        let replicate = match (self.join, rows) {
+            (BoxJoinType::Inner, [Some(left), Some(right)]) if left < right => {
+                Placement::ReplicateLeft
+            }
+            (BoxJoinType::Inner, [Some(left), None]) if left <= self.tile_rows => {
+                Placement::ReplicateLeft
+            }
+            _ => Placement::ReplicateRight,
+        };
+        let replicated = match replicate {
+            Placement::ReplicateLeft => rows[0],
+            _ => rows[1],
+        };
+        if replicated.is_none_or(|rows| rows <= self.tile_rows) {
+            return Ok(replicate);
+        }
+        let size = self.tile_size().await?;
+        Ok(size.map_or(replicate, |size| self.tiles(size, rows)))
+    }
+
+    fn tiles(&self, size: Vec<f64>, rows: [Option<usize>; 2]) -> Placement {
+        const BINS_PER_PARTITION: usize = 4;
+        const MAX_BINS: usize = 1 << 16;
+        let partitions = self.context.session_config().target_partitions();
+        let rows = rows.into_iter().flatten().max().unwrap_or(0);
+        let bins = (BINS_PER_PARTITION * partitions).max(rows.div_ceil(self.batch_rows.max(1)));
+        let bins = bins.clamp(1, MAX_BINS) as u32;
+        Placement::Tiles(Tiling {
+            size,
+            bins: self.options.bins.unwrap_or(bins),
+        })
+    }
+
+    /// Returns the size of tiles, or `None` if none is given and no sample can be read.
+    async fn tile_size(&self) -> Result<Option<Vec<f64>>> {
+        match self.options.tile[..] {
+            [] => {}
+            [size] => return Ok(Some(vec![size; self.axes])),
+            _ => return Ok(Some(self.options.tile.clone())),
+        }
+        let mut sample = Sample::new(self.axes);
+        for (input, boxes) in self.inputs.into_iter().zip(self.boxes) {
+            if !first_rows(input, boxes, self.context, &mut sample).await? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(sample.tile_size()))
+    }
+}
+
+/// Returns the number of rows, exact or estimated, if it is known.
+fn row_count(input: &dyn ExecutionPlan) -> Option<usize> {
+    let statistics = StatisticsContext::new().compute(input, &StatisticsArgs::new());
+    statistics.ok()?.num_rows.get_value().copied()
+}
+
+/// Reads the first rows of an input. Returns false without reading if the input has to read
+/// all of its own inputs for its first row.
+async fn first_rows(
+    input: &Arc<dyn ExecutionPlan>,
+    boxes: &BoxColumns,
+    context: &Arc<TaskContext>,
+    sample: &mut Sample,
+) -> Result<bool> {
+    const ROWS: usize = 1 << 13;
+    if input.pipeline_behavior() == EmissionType::Final
+        || input.boundedness() != Boundedness::Bounded
+    {
+        return Ok(false);
+    }
+    // Some nodes can be executed only once, and this plan is not the query's.
+    let input = reset_plan_states(Arc::clone(input))?;
+    let mut rows = 0;
+    for partition in 0..input.output_partitioning().partition_count() {
+        let mut stream = input.execute(partition, Arc::clone(context))?;
+        while rows < ROWS
+            && let Some(batch) = stream.next().await.transpose()?
+        {
+            rows += batch.num_rows();
+            let boxes = AnyBoxes::new(boxes, &batch, 0)?;
+            with_boxes!(&boxes, boxes => sample.add(boxes));
+        }
+        if rows >= ROWS {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// What is known of some boxes, by axes.
+struct Sample {
+    /// The extents of all boxes that are finite.
+    extents: Vec<Vec<f64>>,
+    /// The least and the largest finite coordinate.
+    bounds: Vec<[f64; 2]>,
+}
+
+impl Sample {
+    fn new(axes: usize) -> Sample {
+        Sample {
+            extents: vec![Vec::new(); axes],
+            bounds: vec![[f64::INFINITY, f64::NEG_INFINITY]; axes],
+        }
+    }
+
+    fn add<T: ArrowCoordinate>(&mut self, boxes: &Boxes<T>) {
+        for index in 0..boxes.len() {
+            let (minima, maxima) = boxes.get(index).split_at(self.extents.len());
+            for (axis, (&min, &max)) in minima.iter().zip(maxima).enumerate() {
+                let (min, max): (f64, f64) = (min.into(), max.into());
+                if min.is_finite() && max.is_finite() && (max - min).is_finite() {
+                    self.extents[axis].push(max - min);
+                    let [least, most] = &mut self.bounds[axis];
+                    *least = least.min(min);
+                    *most = most.max(max);
+                }
+            }
+        }
+    }
+
+    /// Returns eight times the extent that nine of ten boxes have at most: few boxes are then in more
+    /// than one tile along an axis. If all boxes are points, returns a part of the bounds.
+    fn tile_size(mut self) -> Vec<f64> {
+        const EXTENTS: f64 = 8.0;
+        const PARTS: f64 = 64.0;
+        let size = |(extents, [least, most]): (&mut Vec<f64>, &[f64; 2])| {
+            let index = extents.len() * 9 / 10;
+            let usual = match extents.len() {
+                0 => 0.0,
+                _ => *extents.select_nth_unstable_by(index, f64::total_cmp).1,
+            };
+            let candidates = [usual * EXTENTS, (most - least) / PARTS, 1.0];
+            let usable = |size: &f64| *size > 0.0 && size.is_finite();
+            candidates.into_iter().find(usable).unwrap_or(1.0)
+        };
+        self.extents
+            .iter_mut()
+            .zip(&self.bounds)
+            .map(size)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_as_large_as_eight_usual_boxes() {
+        let mut sample = Sample::new(3);
+        sample.extents = vec![vec![1.0; 19], vec![0.0; 19], Vec::new()];
+        sample.extents[0][3] = 1e9;
+        sample.bounds[1] = [-32.0, 32.0];
+        assert_eq!(sample.tile_size(), [8.0, 1.0, 1.0]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Box overlap: a join of two tables on their axis-aligned boxes.
+//!
+//! A box is a `FixedSizeList` of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, or
+//! as many columns, of `Float32`, `Float64` or `Int32`. Two boxes overlap as
+//! [`gridstride::box_overlap`] defines: touching counts, infinite limits are valid, NaN and a minimum
+//! above its maximum are errors. A null box, and a box with a null number, overlaps nothing.
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> datafusion::common::Result<()> {
+//! let ctx = SessionContext::new();
+//! gridstride_datafusion::register(&ctx)?;
+//! ctx.sql(
+//!     "CREATE TABLE parts AS SELECT * FROM (VALUES ('a', 0.0, 0.0, 1.0, 1.0), ('b', 5.0, 5.0, 6.0, 6.0)) \
+//!      AS t (name, x0, y0, x1, y1)",
+//! )
+//! .await?;
+//! let clashes = ctx
+//!     .sql(
+//!         "SELECT a_name, b_name FROM box_overlap('parts a', 'x0,y0,x1,y1', 'parts b', 'x0,y0,x1,y1') \
+//!          WHERE a_name <= b_name",
+//!     )
+//!     .await?;
+//! assert_eq!(clashes.count().await?, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Plans
+//! A side that fits into memory is replicated: [`BoxOverlapExec`] reads it whole, and the other side
+//! in batches. This is the choice for a side that is known to have at most `gridstride.box_tile_rows`
+//! rows, and if the numbers of rows are unknown. Left, semi and anti joins replicate the right side.
+//!
+//! If both sides are large, [`BoxTileExec`] copies each row to the bins of the [tiles](Tiling) that
+//! its box touches, both sides are partitioned and sorted by the bin, which may spill to disk, and
+//! each bin is one search. Left, semi and anti joins need another step, [`BoxMatchExec`], for the rows
+//! whose boxes touch several bins.
+//!
+//! The rows of the result are the same with each plan. Their order is not defined.
+//!
+//! # Memory
+//! The rows of a search, both sides, are in memory that is reserved from the engine's pool, and so
+//! are its pairs, `gridstride.box_pairs` at a time. A pool that is too small is an error that names
+//! the operator. With tiles, more [bins](BoxOverlapOptions::bins) need less memory, unless
+//! [tiles](BoxOverlapOptions::tile) are so large that one holds most boxes.
+
+mod box_type;
+mod boxes;
+mod calls;
+mod choose;
+mod exec;
+mod gather;
+mod match_exec;
+mod options;
+mod output;
+mod parameters;
+mod partition;
+mod plan;
+mod search;
+mod tile_exec;
+mod tiling;
+
+pub use box_type::{BoxColumns, BoxType};
+pub use calls::{BoxOverlapExt, BoxOverlapFunction};
+pub use exec::BoxOverlapExec;
+pub use match_exec::BoxMatchExec;
+pub use options::{BoxOverlapMethod, BoxOverlapOptions};
+pub use parameters::{
+    BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, Placement,
+};
+pub use plan::{BoxOverlapNode, BoxOverlapPlanner};
+pub use tile_exec::BoxTileExec;
+pub use tiling::Tiling;

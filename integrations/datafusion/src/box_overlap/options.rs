@@ -1,0 +1,162 @@
+//! How a join of boxes is executed, as options and as text.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use datafusion::common::{DataFusionError, Result, plan_err};
+
+/// How the rows of both tables come together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BoxOverlapMethod {
+    /// Replicates a side that is known to have at most `gridstride.box_tile_rows` rows, or whose
+    /// number of rows is unknown; uses tiles if the rows are known to be more.
+    #[default]
+    Auto,
+    /// Replicates the left table: each partition of the right table is searched together with all of
+    /// it. For inner joins only.
+    ReplicateLeft,
+    /// Replicates the right table: each partition of the left table is searched together with all of
+    /// it.
+    ReplicateRight,
+    /// Partitions both tables by tiles of space.
+    Tiles,
+}
+
+const METHODS: [(&str, BoxOverlapMethod); 4] = [
+    ("auto", BoxOverlapMethod::Auto),
+    ("replicate_left", BoxOverlapMethod::ReplicateLeft),
+    ("replicate_right", BoxOverlapMethod::ReplicateRight),
+    ("tiles", BoxOverlapMethod::Tiles),
+];
+
+/// The options of a join of boxes. The rows of the result do not depend on them.
+///
+/// As text, options are `name=value` with commas between them:
+///
+/// | name | values | default |
+/// |---|---|---|
+/// | `method` | `auto`, `replicate_left`, `replicate_right`, `tiles` | `auto` |
+/// | `tile` | the length of a tile along all axes, or one for each axis, `10x10x5` | from a sample |
+/// | `bins` | how many bins the tiles are distributed over | from the numbers of rows |
+///
+/// ```
+/// use gridstride_datafusion::box_overlap::{BoxOverlapMethod, BoxOverlapOptions};
+///
+/// let options: BoxOverlapOptions = "method=tiles, tile=10x10x2.5".parse()?;
+/// assert_eq!(options.method, BoxOverlapMethod::Tiles);
+/// assert_eq!(options.tile, [10.0, 10.0, 2.5]);
+/// assert_eq!(options.to_string(), "method=tiles,tile=10x10x2.5");
+/// # Ok::<(), datafusion::common::DataFusionError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BoxOverlapOptions {
+    /// How the rows of both tables come together.
+    pub method: BoxOverlapMethod,
+    /// The length of a tile along each axis, or one for all axes. If there are none, planning reads
+    /// the first rows of both tables and takes eight times the extent that nine of ten boxes have at
+    /// most.
+    pub tile: Vec<f64>,
+    /// How many bins the tiles are distributed over. `None` is four for each of the session's target
+    /// partitions, or more if the tables have more than `gridstride.batch_rows` rows for each.
+    pub bins: Option<u32>,
+}
+
+impl Eq for BoxOverlapOptions {}
+
+impl Hash for BoxOverlapOptions {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.to_string().hash(state);
+    }
+}
+
+impl fmt::Display for BoxOverlapOptions {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = METHODS.iter().find(|(_, method)| *method == self.method);
+        write!(f, "method={}", name.map_or("", |(name, _)| name))?;
+        for (axis, size) in self.tile.iter().enumerate() {
+            let separator = if axis == 0 { ",tile=" } else { "x" };
+            write!(f, "{separator}{size}")?;
+        }
+        self.bins.map_or(Ok(()), |bins| write!(f, ",bins={bins}"))
+    }
+}
+
+impl FromStr for BoxOverlapOptions {
+    type Err = DataFusionError;
+
+    fn from_str(text: &str) -> Result<BoxOverlapOptions> {
+        let mut options = BoxOverlapOptions::default();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let (name, value) = (name.trim(), value.trim());
+            match name {
+                "method" => match METHODS.iter().find(|(name, _)| *name == value) {
+                    Some((_, method)) => options.method = *method,
+                    None => {
+                        return plan_err!(
+                            "box_overlap: method={value} has to be one of auto, replicate_left, \
+                             replicate_right and tiles"
+                        );
+                    }
+                },
+                "tile" => match value.split('x').map(|size| size.trim().parse()).collect() {
+                    Ok(sizes) => options.tile = sizes,
+                    Err(error) => {
+                        return plan_err!(
+                            "box_overlap: tile={value} has to be a number, or one for each axis, such \
+                             as 10x10x5: {error}"
+                        );
+                    }
+                },
+                "bins" => match value.parse() {
+                    Ok(bins) => options.bins = Some(bins),
+                    Err(error) => {
+                        return plan_err!("box_overlap: bins={value} has to be a number: {error}");
+                    }
+                },
+                _ => {
+                    return plan_err!(
+                        "box_overlap: there is no option {name:?}: the options are method, tile and \
+                         bins"
+                    );
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_written() {
+        for text in [
+            "method=auto",
+            "method=replicate_left",
+            "method=replicate_right",
+            "method=tiles,tile=0.5,bins=7",
+            "method=tiles,tile=1x2",
+        ] {
+            assert_eq!(text.parse::<BoxOverlapOptions>().unwrap().to_string(), text);
+        }
+        for (text, error) in [
+            ("method=best", "method=best has to be one of auto"),
+            (
+                "tile=1x",
+                "tile=1x has to be a number, or one for each axis",
+            ),
+            ("bins=-1", "bins=-1 has to be a number"),
+            ("tiles", "there is no option \"tiles\""),
+        ] {
+            let found = text.parse::<BoxOverlapOptions>().unwrap_err().to_string();
+            assert!(found.contains(error), "{found}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The parameters of the plan nodes. They are all that a node needs besides its inputs.
+
+use std::fmt;
+
+use datafusion::common::{JoinType, Result, plan_err};
+use serde::{Deserialize, Serialize};
+
+use super::box_type::BoxColumns;
+use super::tiling::Tiling;
+use crate::config::DeviceName;
+
+/// Which rows a join of boxes returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum BoxJoinType {
+    /// All pairs of overlapping boxes, with the columns of both tables.
+    Inner,
+    /// All pairs, and the rows of the left table without a partner, with nulls for the right table.
+    Left,
+    /// The rows of the left table that have a partner, each once, with the left table's columns.
+    LeftSemi,
+    /// The rows of the left table without a partner, with the left table's columns.
+    LeftAnti,
+}
+
+impl TryFrom<JoinType> for BoxJoinType {
+    type Error = datafusion::error::DataFusionError;
+
+    fn try_from(join: JoinType) -> Result<BoxJoinType> {
+        match join {
+            JoinType::Inner => Ok(BoxJoinType::Inner),
+            JoinType::Left => Ok(BoxJoinType::Left),
+            JoinType::LeftSemi => Ok(BoxJoinType::LeftSemi),
+            JoinType::LeftAnti => Ok(BoxJoinType::LeftAnti),
+            other => plan_err!(
+                "box_overlap: a join of type {other} does not exist: use Inner, Left, LeftSemi or \
+                 LeftAnti, and exchange the tables for right joins"
+            ),
+        }
+    }
+}
+
+impl From<BoxJoinType> for JoinType {
+    fn from(join: BoxJoinType) -> JoinType {
+        match join {
+            BoxJoinType::Inner => JoinType::Inner,
+            BoxJoinType::Left => JoinType::Left,
+            BoxJoinType::LeftSemi => JoinType::LeftSemi,
+            BoxJoinType::LeftAnti => JoinType::LeftAnti,
+        }
+    }
+}
+
+/// How the rows of both tables come together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Placement {
+    /// Each partition of the right table is searched together with the whole left table. For inner
+    /// joins only.
+    ReplicateLeft,
+    /// Each partition of the left table is searched together with the whole right table.
+    ReplicateRight,
+    /// Both tables are partitioned by tiles of space.
+    Tiles(Tiling),
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Placement::ReplicateLeft => write!(f, "replicate_left"),
+            Placement::ReplicateRight => write!(f, "replicate_right"),
+            Placement::Tiles(tiling) => {
+                write!(f, "tiles(size={:?}, bins={})", tiling.size, tiling.bins)
+            }
+        }
+    }
+}
+
+/// The parameters of [`BoxOverlapExec`](super::BoxOverlapExec).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoxOverlapParameters {
+    /// Which rows the join returns.
+    pub join: BoxJoinType,
+    /// The boxes of the left input.
+    pub left: BoxColumns,
+    /// The boxes of the right input.
+    pub right: BoxColumns,
+    /// How the rows of both inputs come together.
+    pub placement: Placement,
+    /// How many rows are gathered for a search, if one input is replicated.
+    pub batch_rows: usize,
+    /// How many pairs are fetched from the device at a time.
+    pub batch_pairs: usize,
+    /// Where the library computes.
+    pub device: DeviceName,
+}
+
+impl BoxOverlapParameters {
+    /// Returns how many columns of an input are the user's: all but the bin.
+    pub(super) fn user_columns(&self, columns: usize) -> usize {
+        match self.placement {
+            Placement::Tiles(_) => columns - 1,
+            Placement::ReplicateLeft | Placement::ReplicateRight => columns,
+        }
+    }
+
+    /// Whether the join cannot decide about every row, and adds a column for
+    /// [`BoxMatchExec`](super::BoxMatchExec).
+    pub(super) fn with_state(&self) -> bool {
+        matches!(self.placement, Placement::Tiles(_)) && self.join != BoxJoinType::Inner
+    }
+}
+
+/// The parameters of [`BoxTileExec`](super::BoxTileExec).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoxTileParameters {
+    /// The boxes of the input.
+    pub boxes: BoxColumns,
+    /// The tiles and bins.
+    pub tiling: Tiling,
+    /// Whether rows with a null box are kept, in bin 0, as left and anti joins need them.
+    pub keep_nulls: bool,
+}
+
+/// The parameters of [`BoxMatchExec`](super::BoxMatchExec).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoxMatchParameters {
+    /// The join whose rows are decided: left, semi or anti.
+    pub join: BoxJoinType,
+    /// The boxes of the left table.
+    pub boxes: BoxColumns,
+}

@@ -1,0 +1,219 @@
+//! One search of the library, and the rows that follow from it. Blocks its thread.
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_plan::metrics::{Count, Time};
+use gridstride::Device;
+use gridstride::box_overlap::BoxOverlap;
+
+use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes};
+use super::output::{Output, Sink, state};
+use super::parameters::{BoxJoinType, Placement};
+use crate::error::external;
+
+/// The bytes that a pair takes on the host besides the rows: in the library's result and in the
+/// indices of both sides.
+const PAIR_BYTES: usize = 12;
+
+/// Takes the rows of pairs: those of the first set, and those of the second.
+type Emit<'a> = dyn Fn(&[u32], &[u32]) -> Result<()> + 'a;
+
+/// All searches of a partition.
+#[derive(Clone)]
+pub struct Search {
+    pub device: Device,
+    pub join: BoxJoinType,
+    pub placement: Placement,
+    pub batch_pairs: usize,
+    pub sink: Sink,
+    /// The number of the library's calls.
+    pub searches: Count,
+    /// The time in the library's calls, with copies from and to the device.
+    pub search_time: Time,
+}
+
+/// Rows with their boxes.
+#[derive(Debug)]
+pub struct Side {
+    /// The columns of the user's table.
+    pub columns: Vec<ArrayRef>,
+    /// The number of rows.
+    pub rows: usize,
+    /// The boxes that are not null.
+    pub boxes: AnyBoxes,
+}
+
+impl Side {
+    /// Takes the first `columns` columns of a batch.
+    pub fn new(batch: &RecordBatch, columns: usize, boxes: AnyBoxes) -> Side {
+        Side {
+            columns: batch.columns()[..columns].to_vec(),
+            rows: batch.num_rows(),
+            boxes,
+        }
+    }
+}
+
+impl Search {
+    /// Finds the overlapping boxes of two sets of rows, and sends the rows of the join. `bin` is the
+    /// bin of joins by tiles, else unused.
+    pub fn run(
+        &self,
+        left: &Side,
+        right: &Side,
+        bin: i32,
+        memory: &MemoryReservation,
+    ) -> Result<()> {
+        match (&left.boxes, &right.boxes) {
+            (AnyBoxes::F32(a), AnyBoxes::F32(b)) => self.join(left, right, [a, b], bin, memory),
+            (AnyBoxes::F64(a), AnyBoxes::F64(b)) => self.join(left, right, [a, b], bin, memory),
+            (AnyBoxes::I32(a), AnyBoxes::I32(b)) => self.join(left, right, [a, b], bin, memory),
+            _ => internal_err!("BoxOverlapExec: two types of coordinates"),
+        }
+    }
+
+    fn join<T: ArrowCoordinate>(
+        &self,
+        left: &Side,
+        right: &Side,
+        [a, b]: [&Boxes<T>; 2],
+        bin: i32,
+        memory: &MemoryReservation,
+    ) -> Result<()> {
+        let output = Output {
+            sink: &self.sink,
+            left: &left.columns,
+            right: match self.join {
+                BoxJoinType::Inner | BoxJoinType::Left => &right.columns,
+                BoxJoinType::LeftSemi | BoxJoinType::LeftAnti => &[],
+            },
+        };
+        let matched = match self.join {
+            BoxJoinType::Inner if matches!(self.placement, Placement::ReplicateLeft) => {
+                let pairs = |right: &[u32], left: &[u32]| output.pairs(left, right);
+                self.pairs([b, a], bin, memory, &pairs)?;
+                return Ok(());
+            }
+            BoxJoinType::Inner | BoxJoinType::Left => {
+                self.pairs([a, b], bin, memory, &|left, right| {
+                    output.pairs(left, right)
+                })?
+            }
+            BoxJoinType::LeftSemi | BoxJoinType::LeftAnti => self.matched([a, b])?,
+        };
+        if self.join == BoxJoinType::Inner {
+            return Ok(());
+        }
+        self.left_rows(&output, left.rows, a, &matched, bin)
+    }
+
+    /// Passes the rows of all pairs of two sets of boxes, and returns whether each box of the first
+    /// has any. The rows of the second set are indexed.
+    fn pairs<T: ArrowCoordinate>(
+        &self,
+        [a, b]: [&Boxes<T>; 2],
+        bin: i32,
+        memory: &MemoryReservation,
+        emit: &Emit,
+    ) -> Result<Vec<bool>> {
+        if a.len() == 0 || b.len() == 0 {
+            return Ok(vec![false; a.len()]);
+        }
+        self.searches.add(1);
+        let timer = self.search_time.timer();
+        let slices = BoxOverlap::new().slices(&self.device, a.view(), b.view(), self.batch_pairs);
+        let mut slices = slices.map_err(external("BoxOverlapExec"))?;
+        timer.done();
+        let most = slices.counts().iter().copied().max().unwrap_or(0) as usize;
+        let matched = slices.counts().iter().map(|&count| count > 0).collect();
+        let most = most.max(self.batch_pairs.min(slices.pair_count() as usize));
+        let memory = memory.new_empty();
+        memory.try_grow(most * PAIR_BYTES)?;
+        loop {
+            let timer = self.search_time.timer();
+            let slice = slices.next().transpose();
+            timer.done();
+            let Some(slice) = slice.map_err(external("BoxOverlapExec"))? else {
+                return Ok(matched);
+            };
+            let offsets = slice.overlaps.offsets();
+            let others = slice.overlaps.indices();
+            let (mut rows_a, mut rows_b) = (Vec::new(), Vec::new());
+            rows_a.reserve_exact(others.len());
+            rows_b.reserve_exact(others.len());
+            for (i, ends) in slice.rows.zip(offsets.windows(2)) {
+                for &j in others.slice(gridstride::ndarray::s![ends[0]..ends[1]]) {
+                    let j = j as usize;
+                    if let Placement::Tiles(tiling) = &self.placement
+                        && tiling.bin_of_pair(a.get(i), b.get(j)) != bin
+                    {
+                        continue;
+                    }
+                    rows_a.push(a.row(i));
+                    rows_b.push(b.row(j));
+                }
+            }
+            emit(&rows_a, &rows_b)?;
+        }
+    }
+
+    /// Returns whether each box of the first set overlaps any of the second.
+    fn matched<T: ArrowCoordinate>(&self, [a, b]: [&Boxes<T>; 2]) -> Result<Vec<bool>> {
+        if a.len() == 0 || b.len() == 0 {
+            return Ok(vec![false; a.len()]);
+        }
+        self.searches.add(1);
+        let timer = self.search_time.timer();
+        let counts = BoxOverlap::new().counts(&self.device, a.view(), b.view());
+        timer.done();
+        let counts = counts.map_err(external("BoxOverlapExec"))?;
+        Ok(counts.iter().map(|&count| count > 0).collect())
+    }
+
+    /// Sends the rows of the left table that the join returns by themselves.
+    fn left_rows<T: ArrowCoordinate>(
+        &self,
+        output: &Output,
+        rows: usize,
+        boxes: &Boxes<T>,
+        matched: &[bool],
+        bin: i32,
+    ) -> Result<()> {
+        let wanted = self.join == BoxJoinType::LeftSemi;
+        let mut found = [const { Vec::new() }; 3];
+        let mut bins = Vec::new();
+        let mut next = 0;
+        for (index, &matched) in matched.iter().enumerate() {
+            let row = boxes.row(index);
+            if !wanted {
+                found[state::DONE as usize].extend(next..row);
+            }
+            next = row + 1;
+            let known = match &self.placement {
+                Placement::Tiles(tiling) if tiling.home(boxes.get(index)) != bin => {
+                    matched.then_some(state::WITNESS)
+                }
+                Placement::Tiles(tiling) if !matched => {
+                    tiling.bins(boxes.get(index), &mut bins);
+                    if bins.len() > 1 {
+                        Some(state::CANDIDATE)
+                    } else {
+                        (!wanted).then_some(state::DONE)
+                    }
+                }
+                _ => (matched == wanted).then_some(state::DONE),
+            };
+            if let Some(known) = known {
+                found[known as usize].push(row);
+            }
+        }
+        if !wanted {
+            found[state::DONE as usize].extend(next..rows as u32);
+        }
+        for (state, rows) in (0..).zip(&found) {
+            output.left_rows(rows, state)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Mistakes of users, by the text of their errors.
+
+use datafusion::common::JoinType;
+use datafusion::prelude::SessionContext;
+use gridstride_datafusion::box_overlap::{BoxOverlapExt, BoxOverlapOptions};
+
+use crate::tables::{rows, session};
+
+async fn tables() -> SessionContext {
+    let ctx = session(2, 100);
+    for (name, values) in [
+        ("good", "(1, 0.0, 0.0, 1.0, 1.0), (2, 5.0, 5.0, 6.0, 6.0)"),
+        ("bad", "(1, 0.0, 0.0, 1.0, 1.0), (2, 5.0, 7.0, 6.0, 6.0)"),
+        ("nan", "(1, 0.0, 0.0, CAST('NaN' AS DOUBLE), 1.0)"),
+    ] {
+        let sql = format!(
+            "CREATE TABLE {name} AS SELECT *, arrow_cast([x0, y0, x1, y1], 'FixedSizeList(4, Float64)') \
+             AS box, [x0, y0, x1, y1] AS list FROM (VALUES {values}) AS t (id, x0, y0, x1, y1)"
+        );
+        ctx.sql(&sql).await.unwrap();
+    }
+    ctx
+}
+
+async fn fails(ctx: &SessionContext, arguments: &str, expected: &str) {
+    let sql = format!("SELECT * FROM box_overlap({arguments})");
+    let error = rows(ctx, &sql).await.expect_err(arguments).to_string();
+    assert!(error.contains(expected), "{arguments}: {error}");
+}
+
+#[tokio::test]
+async fn planning_fails_with_a_sentence() {
+    let ctx = tables().await;
+    for (arguments, error) in [
+        (
+            "'good', 'box', 'bad'",
+            "argument 4, the columns of its boxes, is missing",
+        ),
+        ("'good', 'box', 'none', 'box'", "there is no table \"none\""),
+        ("'good', 'box', 'bad', 7", "has to be a text in quotes"),
+        ("'good', 'nobox', 'bad', 'box'", "nobox"),
+        ("'good', 'box', 'good', 'box'", "both tables have one name"),
+        (
+            "'good a b', 'box', 'bad', 'box'",
+            "has to be a table, or a table and an alias",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'full'",
+            "has to be inner, left, semi or anti",
+        ),
+        (
+            "'good', 'list', 'bad', 'box'",
+            "arrow_cast(list, 'FixedSizeList(6, Float32)') converts lists",
+        ),
+        (
+            "'good', 'x0,y0,x1', 'bad', 'box'",
+            "have 3 numbers, but a box has 6",
+        ),
+        (
+            "'good', 'x0,y0,x1,id', 'bad', 'box'",
+            "column x0 of good is Float64, but column id is Int64",
+        ),
+        (
+            "'good', 'id,id,id,id', 'bad', 'box'",
+            "are of Int64; cast them to Float32, Float64 or Int32",
+        ),
+        (
+            "'good', 'x0,y0,x0,x1,y1,x1', 'bad', 'box'",
+            "the boxes of good have 6 numbers of Float64, those of bad have 4 of Float64",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'left', 'method=replicate_left'",
+            "a Left join cannot replicate its left table",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'best'",
+            "there is no option \"best\"",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'method=tiles,tile=1x2x3'",
+            "the tile size [1.0, 2.0, 3.0] has 3 numbers, but the boxes have 2 axes",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'method=tiles,tile=-1'",
+            "the tile size -1 is not a finite number above 0",
+        ),
+    ] {
+        fails(&ctx, arguments, error).await;
+    }
+}
+
+#[tokio::test]
+async fn rows_that_are_no_boxes_fail_with_their_table() {
+    let ctx = tables().await;
+    for options in [
+        "method=replicate_right",
+        "method=replicate_left",
+        "method=tiles,tile=1",
+    ] {
+        let arguments =
+            |table: &str| format!("'good', 'box', '{table}', 'box', 'inner', '{options}'");
+        let bad = "row 1 of the partition of bad[box] is no box: along y the minimum 7.0 is above the \
+                   maximum 6.0";
+        fails(&ctx, &arguments("bad"), bad).await;
+        let nan = "row 0 of the partition of nan[box] is no box: along x the minimum is 0.0 and the \
+                   maximum NaN: NaN is no limit";
+        fails(&ctx, &arguments("nan"), nan).await;
+    }
+    let columns = "'nan', 'x0,y0,x1,y1', 'good', 'box', 'anti'";
+    fails(&ctx, columns, "nan[x0, y0, x1, y1] is no box").await;
+}
+
+#[tokio::test]
+async fn right_and_full_joins_are_refused() {
+    let ctx = tables().await;
+    for join in [JoinType::Right, JoinType::Full, JoinType::LeftMark] {
+        let (good, bad) = (
+            ctx.table("good").await.unwrap(),
+            ctx.table("bad").await.unwrap(),
+        );
+        let options = BoxOverlapOptions::default();
+        let error = good
+            .box_overlap_join(bad, &["box"], &["box"], join, options)
+            .unwrap_err();
+        let expected = format!("a join of type {join} does not exist");
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+}

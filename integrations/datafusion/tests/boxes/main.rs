@@ -1,0 +1,6 @@
+//! Joins of boxes, compared with joins on inequalities in plain SQL.
+
+mod errors;
+mod joins;
+mod plans;
+mod tables;
