@@ -14,19 +14,20 @@
 //! # }
 //! ```
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use datafusion::common::config::ConfigExtension;
-use datafusion::common::{config_field, extensions_options};
-use datafusion::config::ConfigOptions;
+use datafusion::common::{config_field, config_namespace};
+use datafusion::config::{ConfigEntry, ConfigField, ConfigOptions, ExtensionOptions, Visit};
 use datafusion::execution::TaskContext;
 use gridstride::{Device, Result};
 use serde::{Deserialize, Serialize};
 
-extensions_options! {
+config_namespace! {
     /// The options whose names begin with `gridstride.`. [`register`](crate::register) adds them to
     /// a session.
     pub struct GridstrideConfig {
@@ -49,6 +50,53 @@ extensions_options! {
 
 impl ConfigExtension for GridstrideConfig {
     const PREFIX: &'static str = "gridstride";
+}
+
+/// Written by hand, since `extensions_options!` gives the options without their prefix: SHOW does not
+/// find them then, and a cluster does not send them to its executors.
+impl ExtensionOptions for GridstrideConfig {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> datafusion::common::Result<()> {
+        ConfigField::set(self, key, value)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let mut entries = Entries(Vec::new());
+        self.visit(&mut entries, Self::PREFIX, "");
+        entries.0
+    }
+}
+
+/// Collects options.
+struct Entries(Vec<ConfigEntry>);
+
+impl Visit for Entries {
+    fn some<V: fmt::Display>(&mut self, key: &str, value: V, description: &'static str) {
+        self.0.push(ConfigEntry {
+            key: key.to_owned(),
+            value: Some(value.to_string()),
+            description,
+        });
+    }
+
+    fn none(&mut self, key: &str, description: &'static str) {
+        self.0.push(ConfigEntry {
+            key: key.to_owned(),
+            value: None,
+            description,
+        });
+    }
 }
 
 impl GridstrideConfig {
@@ -182,6 +230,20 @@ mod tests {
             let error = text.parse::<DeviceName>().unwrap_err().to_string();
             assert!(error.contains("cuda:N and simulator"), "{error}");
         }
+    }
+
+    #[test]
+    fn options_have_their_full_names() {
+        let options = GridstrideConfig::default().entries();
+        let device = options
+            .iter()
+            .find(|option| option.key == "gridstride.device");
+        assert_eq!(device.unwrap().value.as_deref(), Some("auto"));
+        assert!(
+            options
+                .iter()
+                .all(|option| option.key.starts_with("gridstride."))
+        );
     }
 
     #[test]

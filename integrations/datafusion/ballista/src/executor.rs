@@ -1,0 +1,94 @@
+//! An executor: runs the tasks of a cluster's queries on one device.
+
+use std::net::{IpAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista_core::error::{BallistaError, Result};
+use ballista_core::ids::new_instance_id;
+use ballista_core::serde::BallistaLogicalExtensionCodec;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use log::info;
+
+use crate::codec::GridstrideCodec;
+use crate::fingerprint::{executor_id, fingerprint};
+use crate::session::{config, endpoint_settings, server_state};
+use crate::workdir::WorkDir;
+
+/// How an executor runs.
+#[derive(Clone, Debug)]
+pub struct ExecutorOptions {
+    /// The scheduler's host.
+    pub scheduler_host: String,
+    /// The scheduler's port.
+    pub scheduler_port: u16,
+    /// How long to wait for the scheduler to answer at the start. Whole seconds count.
+    pub connect_timeout: Duration,
+    /// The address to listen on.
+    pub bind: IpAddr,
+    /// The host name under which other executors, the scheduler and clients reach this executor.
+    pub advertise: String,
+    /// The first of two ports in a row, or `None` to take a free pair below 32768.
+    pub port: Option<u16>,
+    /// How many partitions the executor works on at a time.
+    pub vcores: usize,
+    /// The time between two signs of life. Whole seconds count.
+    pub heartbeat: Duration,
+    /// Bytes of memory for all tasks together, or `None` for 70 % of the machine's.
+    pub host_memory: Option<u64>,
+    /// Where the executor's folder of intermediate results is made.
+    pub work_dir: PathBuf,
+}
+
+/// Runs an executor until it is told to stop, by a signal or by the scheduler.
+///
+/// # Errors
+/// If the scheduler cannot be reached or refuses the executor, or if the ports are taken.
+pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
+    let port = match options.port {
+        Some(port) => port,
+        None => free_pair(options.bind)?,
+    };
+    let instance = format!("{}-{}", std::process::id(), new_instance_id());
+    let work_dir = WorkDir::create(&options.work_dir, &instance)?;
+    info!("executor of build {} on port {port}", fingerprint());
+    let functions = (&server_state(config())?).into();
+    start_executor_process(Arc::new(ExecutorProcessConfig {
+        executor_id: executor_id(&instance),
+        bind_host: options.bind.to_string(),
+        external_host: Some(options.advertise),
+        port,
+        grpc_port: port + 1,
+        scheduler_host: options.scheduler_host,
+        scheduler_port: options.scheduler_port,
+        scheduler_connect_timeout_seconds: options.connect_timeout.as_secs() as u16,
+        vcores: options.vcores,
+        executor_heartbeat_interval_seconds: options.heartbeat.as_secs().max(1),
+        memory_pool_size: options.host_memory,
+        work_dir: Some(work_dir.path().to_string_lossy().into_owned()),
+        override_function_registry: Some(Arc::new(functions)),
+        override_config_producer: Some(Arc::new(config)),
+        override_logical_codec: Some(Arc::new(BallistaLogicalExtensionCodec::default())),
+        override_physical_codec: Some(Arc::new(GridstrideCodec::default())),
+        override_create_grpc_client_endpoint: Some(endpoint_settings()),
+        ..ExecutorProcessConfig::default()
+    }))
+    .await
+}
+
+/// Finds two free ports in a row. Ports from 32768 on are those of outgoing connections, one of
+/// which could take a port between this look and its use.
+fn free_pair(bind: IpAddr) -> Result<u16> {
+    let free = |port| TcpListener::bind((bind, port)).is_ok();
+    // Processes that start together begin at different places.
+    let start = (std::process::id() % 3000) as u16 * 2;
+    (0..3000)
+        .map(|step| 26_000 + (start + 2 * step) % 6000)
+        .find(|&port| free(port) && free(port + 1))
+        .ok_or_else(|| {
+            BallistaError::Configuration(format!(
+                "no two free ports in a row between 26000 and 32000 on {bind}: name some by --port"
+            ))
+        })
+}

@@ -1,0 +1,7 @@
+//! Queries on clusters: in this process, and of three processes that are killed.
+
+mod faults;
+mod harness;
+mod kills;
+mod programs;
+mod rows;
