@@ -106,3 +106,18 @@ impl BoxColumns {
         format!("{}[{}]", self.table, names.join(", "))
     }
 }
+
+/// Fails unless the boxes of two tables have the same type.
+pub fn require_same_type([(left, a), (right, b)]: [(&str, &BoxType); 2]) -> Result<()> {
+    if a == b {
+        return Ok(());
+    }
+    plan_err!(
+        "box_overlap: the boxes of {left} have {} numbers of {}, those of {right} have {} of {}: cast \
+         one of them",
+        a.width,
+        a.coordinate,
+        b.width,
+        b.coordinate
+    )
+}

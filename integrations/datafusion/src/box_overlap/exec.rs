@@ -4,12 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_err, plan_err};
+use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     Distribution, EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr,
     PhysicalSortExpr,
@@ -19,19 +16,20 @@ use datafusion::physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
     apply_expression_roots,
 };
-use datafusion::physical_plan::joins::utils::build_join_schema;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::projection::{
+    EmbeddedProjection, ProjectionExec, try_embed_projection,
+};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
     PlanProperties,
 };
 
-use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
+use super::parameters::{BoxOverlapParameters, Placement};
 use super::partition::{Build, Partition};
-
-/// The name of the column of [`state`](super::output::state).
-const STATE: &str = "box_overlap_state";
+use super::schema::{Columns, bin_column};
+use crate::config::{self, DeviceName};
 
 /// A join of two inputs on their overlapping boxes.
 ///
@@ -56,6 +54,7 @@ pub struct BoxOverlapExec {
     right: Arc<dyn ExecutionPlan>,
     /// The bins of both inputs, if they are joined by tiles.
     bins: Vec<Arc<dyn PhysicalExpr>>,
+    columns: Columns,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
     build: Mutex<Option<Build>>,
@@ -72,45 +71,26 @@ impl BoxOverlapExec {
         left: Arc<dyn ExecutionPlan>,
         right: Arc<dyn ExecutionPlan>,
     ) -> Result<Self> {
-        let types = [
-            parameters.left.box_type(&left.schema())?,
-            parameters.right.box_type(&right.schema())?,
-        ];
-        let [a, b] = &types;
-        if a != b {
-            return plan_err!(
-                "box_overlap: the boxes of {} have {} numbers of {}, those of {} have {} of {}: cast \
-                 one of them",
-                parameters.left.table,
-                a.width,
-                a.coordinate,
-                parameters.right.table,
-                b.width,
-                b.coordinate
-            );
-        }
-        let mut bins = Vec::new();
-        match &parameters.placement {
-            Placement::ReplicateLeft if parameters.join != BoxJoinType::Inner => {
+        parameters.check(&left.schema(), &right.schema())?;
+        let bins = match parameters.placement {
+            Placement::Tiles(_) => vec![bin_column(&left)?, bin_column(&right)?],
+            Placement::ReplicateLeft | Placement::ReplicateRight => Vec::new(),
+        };
+        for (input, boxes) in [(&left, &parameters.left), (&right, &parameters.right)] {
+            if input.boundedness().is_unbounded() {
                 return plan_err!(
-                    "box_overlap: a {:?} join cannot replicate its left table: replicate the right \
-                     table, or use tiles",
-                    parameters.join
+                    "box_overlap: {} has no end, so it cannot be searched",
+                    boxes.table
                 );
             }
-            Placement::ReplicateLeft | Placement::ReplicateRight => {}
-            Placement::Tiles(tiling) => {
-                tiling.check(a.width / 2)?;
-                bins = vec![bin_column(&left)?, bin_column(&right)?];
-            }
         }
-        let schema = output_schema(&parameters, &left.schema(), &right.schema());
+        let columns = Columns::new(&parameters, &left.schema(), &right.schema())?;
         let probe = match parameters.placement {
             Placement::ReplicateLeft => &right,
             _ => &left,
         };
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(schema),
+            EquivalenceProperties::new(Arc::clone(&columns.schema)),
             Partitioning::UnknownPartitioning(probe.output_partitioning().partition_count()),
             EmissionType::Incremental,
             Boundedness::Bounded,
@@ -120,6 +100,7 @@ impl BoxOverlapExec {
             left,
             right,
             bins,
+            columns,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             build: Mutex::default(),
@@ -155,50 +136,42 @@ impl BoxOverlapExec {
     }
 }
 
-/// Returns the column of bins, the last.
-fn bin_column(input: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn PhysicalExpr>> {
-    let schema = input.schema();
-    let last = schema.fields().len().checked_sub(1);
-    match last.map(|index| (index, schema.field(index))) {
-        Some((index, field)) if *field.data_type() == DataType::Int32 => {
-            Ok(Arc::new(Column::new(field.name(), index)))
-        }
-        _ => internal_err!("BoxOverlapExec: an input has no column of bins"),
+impl EmbeddedProjection for BoxOverlapExec {
+    fn with_projection(&self, projection: Option<Vec<usize>>) -> Result<Self> {
+        let parameters = BoxOverlapParameters {
+            projection,
+            ..self.parameters.clone()
+        };
+        Self::try_new(parameters, Arc::clone(&self.left), Arc::clone(&self.right))
     }
-}
-
-/// Returns the schema of the rows: without the bins, and with the state of rows if a
-/// [`BoxMatchExec`](super::BoxMatchExec) is to decide about them.
-fn output_schema(parameters: &BoxOverlapParameters, left: &Schema, right: &Schema) -> SchemaRef {
-    let users = |schema: &Schema| {
-        let columns = parameters.user_columns(schema.fields().len());
-        Schema::new_with_metadata(
-            schema.fields()[..columns].to_vec(),
-            schema.metadata().clone(),
-        )
-    };
-    let join = parameters.join.into();
-    let (schema, _) = build_join_schema(&users(left), &users(right), &join);
-    if !parameters.with_state() {
-        return Arc::new(schema);
-    }
-    let state = Arc::new(Field::new(STATE, DataType::UInt8, false));
-    let fields = schema.fields().iter().cloned().chain([state]);
-    let fields: Vec<_> = fields.collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 impl DisplayAs for BoxOverlapExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(
             f,
-            "BoxOverlapExec: join={:?}, left={}, right={}, placement={}, device={}",
+            "BoxOverlapExec: join={:?}, left={}, right={}, placement={}",
             self.parameters.join,
             self.parameters.left.describe(&self.left.schema()),
             self.parameters.right.describe(&self.right.schema()),
             self.parameters.placement,
-            self.parameters.device
-        )
+        )?;
+        if self.parameters.projection.is_some() {
+            let names: Vec<&str> = self
+                .columns
+                .schema
+                .fields()
+                .iter()
+                .map(|f| f.name().as_str())
+                .collect();
+            write!(f, ", projection=[{}]", names.join(", "))?;
+        }
+        let device = self.parameters.device;
+        write!(f, ", device={device}")?;
+        match (device, config::open(device)) {
+            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -276,6 +249,16 @@ impl ExecutionPlan for BoxOverlapExec {
         self.replace_children(children, options)
     }
 
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        if self.columns.with_state || self.parameters.projection.is_some() {
+            return Ok(None);
+        }
+        try_embed_projection(projection, self)
+    }
+
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
     }
@@ -290,11 +273,9 @@ impl ExecutionPlan for BoxOverlapExec {
         let mut builder = RecordBatchReceiverStream::builder(self.schema(), WAITING);
         let channel = builder.tx();
         let send = move |batch: RecordBatch| channel.blocking_send(Ok(batch)).is_ok();
-        let widths = [&self.left, &self.right].map(|input| input.schema().fields().len());
         let task = Partition::new(
             &self.parameters,
-            widths.map(|width| self.parameters.user_columns(width)),
-            self.schema(),
+            self.columns.clone(),
             Arc::new(send),
             partition,
             &self.metrics,
@@ -314,15 +295,5 @@ impl ExecutionPlan for BoxOverlapExec {
             Placement::Tiles(_) => builder.spawn(task.by_bins(input(0)?, input(1)?)),
         }
         Ok(builder.build())
-    }
-}
-
-/// Runs work that blocks, such as kernels, on a thread for such work.
-pub(super) async fn blocking<R: Send + 'static>(
-    work: impl FnOnce() -> Result<R> + Send + 'static,
-) -> Result<R> {
-    match SpawnedTask::spawn_blocking(work).join_unwind().await {
-        Ok(result) => result,
-        Err(error) => Err(DataFusionError::ExecutionJoin(Box::new(error))),
     }
 }

@@ -58,6 +58,7 @@ mod output;
 mod parameters;
 mod partition;
 mod plan;
+mod schema;
 mod search;
 mod tile_exec;
 mod tiling;

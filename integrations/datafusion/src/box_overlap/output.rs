@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt8Array, UInt32Array, new_null_array};
-use datafusion::arrow::compute::take_arrays;
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::{Result, exec_err};
+use datafusion::arrow::array::{
+    ArrayRef, RecordBatch, RecordBatchOptions, UInt8Array, UInt32Array, new_null_array,
+};
+use datafusion::arrow::compute::take;
+use datafusion::common::{JoinSide, Result, exec_err};
 use datafusion::physical_plan::metrics::{BaselineMetrics, Time};
+
+use super::schema::Columns;
 
 /// What is known of a row, in the last column of the joins by tiles that [`BoxMatchExec`] completes.
 ///
@@ -20,18 +23,19 @@ pub mod state {
     pub const WITNESS: u8 = 2;
 }
 
+/// Sends a batch to a stream, and returns false if the stream was dropped. Blocks while the stream's
+/// reader is slower.
+pub type Send = dyn Fn(RecordBatch) -> bool + std::marker::Send + Sync;
+
 /// Where the batches of a partition go.
 #[derive(Clone)]
 pub struct Sink {
-    /// The type of the rows.
-    pub schema: SchemaRef,
-    /// Sends a batch to the stream, and returns false if the stream was dropped. Blocks while the
-    /// stream's reader is slower.
-    pub send: Arc<dyn Fn(RecordBatch) -> bool + Send + Sync>,
+    /// The columns of the rows.
+    pub columns: Columns,
+    /// The stream.
+    pub send: Arc<Send>,
     /// The most rows of a batch.
     pub batch_rows: usize,
-    /// Whether rows have a [`state`].
-    pub with_state: bool,
     /// The rows that are sent.
     pub baseline: BaselineMetrics,
     /// The time to gather rows.
@@ -42,9 +46,9 @@ pub struct Sink {
 pub struct Output<'a> {
     /// Where the rows go.
     pub sink: &'a Sink,
-    /// The columns of the left table.
+    /// The columns of the left input.
     pub left: &'a [ArrayRef],
-    /// The columns of the right table; none for semi and anti joins.
+    /// The columns of the right input.
     pub right: &'a [ArrayRef],
 }
 
@@ -56,11 +60,7 @@ impl Output<'_> {
     pub fn pairs(&self, left: &[u32], right: &[u32]) -> Result<()> {
         let rows = self.sink.batch_rows;
         for (left, right) in left.chunks(rows).zip(right.chunks(rows)) {
-            let timer = self.sink.take_time.timer();
-            let mut columns = take(self.left, left)?;
-            columns.extend(take(self.right, right)?);
-            timer.done();
-            self.send(columns, left.len(), state::DONE)?;
+            self.send(left, Some(right), state::DONE)?;
         }
         Ok(())
     }
@@ -71,31 +71,41 @@ impl Output<'_> {
     /// # Errors
     /// Fails if there is no reader any more.
     pub fn left_rows(&self, left: &[u32], state: u8) -> Result<()> {
-        for left in left.chunks(self.sink.batch_rows) {
-            let timer = self.sink.take_time.timer();
-            let mut columns = take(self.left, left)?;
-            let null = |column: &ArrayRef| new_null_array(column.data_type(), left.len());
-            columns.extend(self.right.iter().map(null));
-            timer.done();
-            self.send(columns, left.len(), state)?;
-        }
-        Ok(())
+        let chunks = left.chunks(self.sink.batch_rows);
+        chunks
+            .into_iter()
+            .try_for_each(|left| self.send(left, None, state))
     }
 
-    fn send(&self, mut columns: Vec<ArrayRef>, rows: usize, state: u8) -> Result<()> {
-        if self.sink.with_state {
+    fn send(&self, left: &[u32], right: Option<&[u32]>, state: u8) -> Result<()> {
+        let timer = self.sink.take_time.timer();
+        let rows = left.len();
+        let left = UInt32Array::from(left.to_vec());
+        let right = right.map(|right| UInt32Array::from(right.to_vec()));
+        let columns = self.sink.columns.users.iter().map(|column| {
+            let (side, rows_of_side) = match column.side {
+                JoinSide::Right => (self.right, right.as_ref()),
+                JoinSide::Left | JoinSide::None => (self.left, Some(&left)),
+            };
+            let array = &side[column.index];
+            match rows_of_side {
+                Some(indices) => take(array, indices, None),
+                None => Ok(new_null_array(array.data_type(), rows)),
+            }
+        });
+        let mut columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
+        if self.sink.columns.with_state {
             columns.push(Arc::new(UInt8Array::from_value(state, rows)));
         }
-        let batch = RecordBatch::try_new(Arc::clone(&self.sink.schema), columns)?;
+        // A query such as `count(*)` needs rows without columns.
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(&self.sink.columns.schema);
+        let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+        timer.done();
         self.sink.baseline.record_output(rows);
         if !(self.sink.send)(batch) {
             return exec_err!("BoxOverlapExec: the reader of the rows is gone");
         }
         Ok(())
     }
-}
-
-fn take(columns: &[ArrayRef], rows: &[u32]) -> Result<Vec<ArrayRef>> {
-    let rows = UInt32Array::from(rows.to_vec());
-    Ok(take_arrays(columns, &rows, None)?)
 }

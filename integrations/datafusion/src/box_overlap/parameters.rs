@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{JoinType, Result, plan_err};
 use serde::{Deserialize, Serialize};
 
-use super::box_type::BoxColumns;
+use super::box_type::{BoxColumns, require_same_type};
 use super::tiling::Tiling;
 use crate::config::DeviceName;
 
@@ -85,6 +86,8 @@ pub struct BoxOverlapParameters {
     pub right: BoxColumns,
     /// How the rows of both inputs come together.
     pub placement: Placement,
+    /// The columns of the result among those of the join, in this order. `None` is all of them.
+    pub projection: Option<Vec<usize>>,
     /// How many rows are gathered for a search, if one input is replicated.
     pub batch_rows: usize,
     /// How many pairs are fetched from the device at a time.
@@ -94,6 +97,21 @@ pub struct BoxOverlapParameters {
 }
 
 impl BoxOverlapParameters {
+    /// Fails unless both inputs have boxes of one type, which can be joined in this way.
+    pub(super) fn check(&self, left: &Schema, right: &Schema) -> Result<()> {
+        let (a, b) = (self.left.box_type(left)?, self.right.box_type(right)?);
+        require_same_type([(&self.left.table, &a), (&self.right.table, &b)])?;
+        match &self.placement {
+            Placement::ReplicateLeft if self.join != BoxJoinType::Inner => plan_err!(
+                "box_overlap: a {:?} join cannot replicate its left table: replicate the right table, \
+                 or use tiles",
+                self.join
+            ),
+            Placement::ReplicateLeft | Placement::ReplicateRight => Ok(()),
+            Placement::Tiles(tiling) => tiling.check(a.width / 2),
+        }
+    }
+
     /// Returns how many columns of an input are the user's: all but the bin.
     pub(super) fn user_columns(&self, columns: usize) -> usize {
         match self.placement {
@@ -127,4 +145,40 @@ pub struct BoxMatchParameters {
     pub join: BoxJoinType,
     /// The boxes of the left table.
     pub boxes: BoxColumns,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_survive_json() {
+        let boxes = |table: &str, columns: &[usize]| BoxColumns {
+            table: table.to_owned(),
+            columns: columns.to_vec(),
+        };
+        let tiling = Tiling {
+            size: vec![0.1, 1e-300],
+            bins: 12,
+        };
+        for placement in [
+            Placement::ReplicateLeft,
+            Placement::ReplicateRight,
+            Placement::Tiles(tiling),
+        ] {
+            let parameters = BoxOverlapParameters {
+                join: BoxJoinType::Inner,
+                left: boxes("parts", &[0]),
+                right: boxes("welds", &[3, 1, 2, 4]),
+                placement,
+                projection: Some(vec![2, 0]),
+                batch_rows: 1 << 40,
+                batch_pairs: 7,
+                device: DeviceName::Cuda(3),
+            };
+            let json = serde_json::to_value(&parameters).unwrap();
+            let copy: BoxOverlapParameters = serde_json::from_value(json).unwrap();
+            assert_eq!(copy, parameters);
+        }
+    }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -15,10 +14,10 @@ use futures::future::{BoxFuture, Shared};
 
 use super::box_type::BoxColumns;
 use super::boxes::AnyBoxes;
-use super::exec::blocking;
 use super::gather::{Gathered, Gatherer};
-use super::output::Sink;
+use super::output::{Send, Sink};
 use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
+use super::schema::Columns;
 use super::search::{Search, Side};
 use crate::config;
 use crate::error::external;
@@ -36,11 +35,15 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    fn new(rows: Gathered, boxes: &BoxColumns, columns: usize) -> Result<Loaded> {
+    fn new(rows: Gathered, boxes: &BoxColumns) -> Result<Loaded> {
         let any = AnyBoxes::new(boxes, &rows.batch, rows.first_row)?;
         rows.reservation.try_grow(any.copied_bytes())?;
         Ok(Loaded {
-            side: Side::new(&rows.batch, columns, any),
+            side: Side {
+                columns: rows.batch.columns().to_vec(),
+                rows: rows.batch.num_rows(),
+                boxes: any,
+            },
             reservation: rows.reservation,
         })
     }
@@ -49,8 +52,6 @@ impl Loaded {
 /// One partition of a [`BoxOverlapExec`](super::BoxOverlapExec).
 pub struct Partition {
     parameters: BoxOverlapParameters,
-    /// How many columns are the user's, of both inputs.
-    columns: [usize; 2],
     search: Search,
     pool: Arc<dyn MemoryPool>,
     input_rows: Count,
@@ -61,9 +62,8 @@ impl Partition {
     /// Prepares a partition, and opens its device.
     pub fn new(
         parameters: &BoxOverlapParameters,
-        columns: [usize; 2],
-        schema: SchemaRef,
-        send: Arc<dyn Fn(RecordBatch) -> bool + Send + Sync>,
+        columns: Columns,
+        send: Arc<Send>,
         partition: usize,
         metrics: &ExecutionPlanMetricsSet,
         context: &TaskContext,
@@ -71,10 +71,9 @@ impl Partition {
         let counter = |name| MetricBuilder::new(metrics).counter(name, partition);
         let time = |name| MetricBuilder::new(metrics).subset_time(name, partition);
         let sink = Sink {
-            schema,
+            columns,
             send,
             batch_rows: context.session_config().batch_size(),
-            with_state: parameters.with_state(),
             baseline: BaselineMetrics::new(metrics, partition),
             take_time: time("take_time"),
         };
@@ -89,7 +88,6 @@ impl Partition {
         };
         Ok(Partition {
             parameters: parameters.clone(),
-            columns,
             search,
             pool: Arc::clone(context.memory_pool()),
             input_rows: counter("input_rows"),
@@ -100,13 +98,9 @@ impl Partition {
     /// Reads the whole input that is replicated.
     pub fn build(&self, stream: SendableRecordBatchStream, boxes: BoxColumns) -> Build {
         let mut input = self.gatherer(stream);
-        let columns = match self.parameters.placement {
-            Placement::ReplicateLeft => self.columns[0],
-            _ => self.columns[1],
-        };
         let load = async move {
             let rows = input.all().await?;
-            blocking(move || Loaded::new(rows, &boxes, columns)).await
+            blocking(move || Loaded::new(rows, &boxes)).await
         };
         load.map(|loaded| loaded.map(Arc::new).map_err(Arc::new))
             .boxed()
@@ -118,16 +112,16 @@ impl Partition {
         let mut probe = self.gatherer(probe);
         let build = build.await.map_err(DataFusionError::Shared)?;
         let build_is_left = matches!(self.parameters.placement, Placement::ReplicateLeft);
-        let (boxes, columns) = match build_is_left {
-            true => (&self.parameters.right, self.columns[1]),
-            false => (&self.parameters.left, self.columns[0]),
+        let boxes = match build_is_left {
+            true => &self.parameters.right,
+            false => &self.parameters.left,
         };
         // Each search indexes the replicated side: it should not be much larger than the batch.
         let rows = self.parameters.batch_rows.max(build.side.rows);
         while let Some(rows) = probe.next(rows).await? {
             let (search, build, boxes) = (self.search.clone(), Arc::clone(&build), boxes.clone());
             blocking(move || {
-                let probe = Loaded::new(rows, &boxes, columns)?;
+                let probe = Loaded::new(rows, &boxes)?;
                 let (left, right) = match build_is_left {
                     true => (&build.side, &probe.side),
                     false => (&probe.side, &build.side),
@@ -157,10 +151,9 @@ impl Partition {
             };
             let (left, right) = (left.next_bin(bin).await?, right.next_bin(bin).await?);
             let (search, parameters) = (self.search.clone(), self.parameters.clone());
-            let columns = self.columns;
             blocking(move || {
-                let left = Loaded::new(left, &parameters.left, columns[0])?;
-                let right = Loaded::new(right, &parameters.right, columns[1])?;
+                let left = Loaded::new(left, &parameters.left)?;
+                let right = Loaded::new(right, &parameters.right)?;
                 search.run(&left.side, &right.side, bin, &left.reservation)
             })
             .await?;
@@ -174,5 +167,15 @@ impl Partition {
         let consumer = MemoryConsumer::new(NAME).with_can_spill(sorted);
         let counters = [&self.input_rows, &self.input_bytes];
         Gatherer::new(input, consumer, &self.pool, counters)
+    }
+}
+
+/// Runs work that blocks, such as kernels, on a thread for such work.
+async fn blocking<R: std::marker::Send + 'static>(
+    work: impl FnOnce() -> Result<R> + std::marker::Send + 'static,
+) -> Result<R> {
+    match SpawnedTask::spawn_blocking(work).join_unwind().await {
+        Ok(result) => result,
+        Err(error) => Err(DataFusionError::ExecutionJoin(Box::new(error))),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::Field;
 use datafusion::catalog::Session;
-use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, internal_err, plan_err};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::logical_plan::builder::build_join_schema;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
-use super::box_type::{BoxColumns, BoxType};
+use super::box_type::{BoxColumns, BoxType, require_same_type};
 use super::choose::Choice;
 use super::exec::BoxOverlapExec;
 use super::match_exec::BoxMatchExec;
@@ -72,18 +72,7 @@ impl BoxOverlapNode {
     ) -> Result<BoxOverlapNode> {
         let a = box_type(left.schema(), &left_boxes)?;
         let b = box_type(right.schema(), &right_boxes)?;
-        if a != b {
-            return plan_err!(
-                "box_overlap: the boxes of {} have {} numbers of {}, those of {} have {} of {}: cast \
-                 one of them",
-                table(&left_boxes),
-                a.width,
-                a.coordinate,
-                table(&right_boxes),
-                b.width,
-                b.coordinate
-            );
-        }
+        require_same_type([(&table(&left_boxes), &a), (&table(&right_boxes), &b)])?;
         let schema = build_join_schema(left.schema(), right.schema(), &join.into())?;
         Ok(BoxOverlapNode {
             left,
@@ -230,6 +219,7 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             left: left_boxes,
             right: right_boxes,
             placement,
+            projection: None,
             batch_rows: config.batch_rows,
             batch_pairs: config.box_pairs,
             device: config.device,

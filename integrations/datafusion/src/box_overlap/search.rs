@@ -1,6 +1,6 @@
 //! One search of the library, and the rows that follow from it. Blocks its thread.
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::metrics::{Count, Time};
@@ -36,23 +36,12 @@ pub struct Search {
 /// Rows with their boxes.
 #[derive(Debug)]
 pub struct Side {
-    /// The columns of the user's table.
+    /// The columns.
     pub columns: Vec<ArrayRef>,
     /// The number of rows.
     pub rows: usize,
     /// The boxes that are not null.
     pub boxes: AnyBoxes,
-}
-
-impl Side {
-    /// Takes the first `columns` columns of a batch.
-    pub fn new(batch: &RecordBatch, columns: usize, boxes: AnyBoxes) -> Side {
-        Side {
-            columns: batch.columns()[..columns].to_vec(),
-            rows: batch.num_rows(),
-            boxes,
-        }
-    }
 }
 
 impl Search {
@@ -84,10 +73,7 @@ impl Search {
         let output = Output {
             sink: &self.sink,
             left: &left.columns,
-            right: match self.join {
-                BoxJoinType::Inner | BoxJoinType::Left => &right.columns,
-                BoxJoinType::LeftSemi | BoxJoinType::LeftAnti => &[],
-            },
+            right: &right.columns,
         };
         let matched = match self.join {
             BoxJoinType::Inner if matches!(self.placement, Placement::ReplicateLeft) => {

@@ -17,6 +17,7 @@ use super::boxes::ArrowCoordinate;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tiling {
     /// The length of a tile along each axis. Tile 0 begins at 0.
+    #[serde(with = "exact")]
     pub size: Vec<f64>,
     /// The number of bins.
     pub bins: u32,
@@ -112,9 +113,41 @@ impl Tiling {
     }
 }
 
+/// Numbers as text, which they survive without a change. JSON's numbers may not, and all processes of
+/// a cluster must agree on the tiles.
+mod exact {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(size: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        let texts: Vec<String> = size.iter().map(f64::to_string).collect();
+        texts.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let sizes: Result<_, _> = texts.iter().map(|text| text.parse()).collect();
+        sizes.map_err(D::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tilings_survive_json() {
+        let mut size = 0.1f64;
+        for bins in 0..1000 {
+            size = (size * 1.61803398875).sin().abs() * 10f64.powi(bins as i32 % 40 - 20);
+            let tiling = Tiling {
+                size: vec![size, f64::MAX, f64::MIN_POSITIVE],
+                bins,
+            };
+            let json = serde_json::to_string(&tiling).unwrap();
+            assert_eq!(serde_json::from_str::<Tiling>(&json).unwrap(), tiling);
+        }
+    }
 
     fn bins(tiling: &Tiling, numbers: &[f64]) -> Vec<i32> {
         let mut bins = vec![7];

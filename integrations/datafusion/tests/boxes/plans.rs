@@ -29,7 +29,9 @@ async fn the_smaller_side_is_replicated() {
     }
     let inner = plan(&ctx, "inner", "").await;
     assert!(
-        inner.contains("placement=replicate_left, device=auto"),
+        inner.contains(
+            "placement=replicate_left, projection=[id, name, id, name], device=auto (here "
+        ),
         "{inner}"
     );
     let left = plan(&ctx, "left", "").await;
@@ -54,7 +56,10 @@ async fn large_sides_are_partitioned_by_tiles() {
     }
     let inner = plan(&ctx, "inner", "").await;
     assert!(inner.contains("placement=tiles(size=["), "{inner}");
-    assert!(inner.contains("bins=16), device=cpu"), "{inner}");
+    assert!(
+        inner.contains("bins=16), projection=[id, name, id, name], device=cpu"),
+        "{inner}"
+    );
     assert_eq!(inner.matches("BoxTileExec: boxes=").count(), 2, "{inner}");
     assert_eq!(inner.matches("Hash([box_overlap_bin").count(), 2, "{inner}");
     assert!(!inner.contains("BoxMatchExec"), "{inner}");
