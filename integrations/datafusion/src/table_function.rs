@@ -2,6 +2,7 @@
 //! logical plans.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -74,6 +75,59 @@ pub(crate) fn scan(function: &str, session: &dyn Session, name: &str) -> Result<
         None,
     )?
     .build()
+}
+
+/// Scans a table that is named with or without an alias: `name` or `name alias`.
+///
+/// # Errors
+/// As [`scan`], and for more words.
+pub(crate) fn aliased(function: &str, session: &dyn Session, table: &str) -> Result<LogicalPlan> {
+    match table.split_whitespace().collect::<Vec<_>>()[..] {
+        [name] => scan(function, session, name),
+        [name, alias] => LogicalPlanBuilder::from(scan(function, session, name)?)
+            .alias(TableReference::bare(alias))?
+            .build(),
+        _ => plan_err!("{function}: {table:?} has to be a table, or a table and an alias"),
+    }
+}
+
+/// Refuses two tables of one name, whose columns could not be told apart.
+pub(crate) fn require_two_names(
+    function: &str,
+    left: &LogicalPlan,
+    right: &LogicalPlan,
+) -> Result<()> {
+    let tables = |plan: &LogicalPlan| -> HashSet<Option<TableReference>> {
+        plan.schema()
+            .iter()
+            .map(|(table, _)| table.cloned())
+            .collect()
+    };
+    if tables(left) == tables(right) {
+        return plan_err!(
+            "{function}: both tables have one name: give one of them an alias, 'table alias'"
+        );
+    }
+    Ok(())
+}
+
+/// Renames the columns whose names occur twice to `table_column`: the columns of a table function
+/// are not qualified.
+pub(crate) fn unique_names(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    let is_unique = |name: &str| schema.qualified_fields_with_unqualified_name(name).len() == 1;
+    let columns = schema.iter().map(|(table, field)| {
+        let column = Expr::from((table, field));
+        match table {
+            Some(table) if !is_unique(field.name()) => {
+                column.alias(format!("{}_{}", table.table(), field.name()))
+            }
+            _ => column,
+        }
+    });
+    LogicalPlanBuilder::from(plan)
+        .project(columns.collect::<Vec<_>>())?
+        .build()
 }
 
 /// A table whose rows a logical plan computes. The SQL planner puts the plan in the place of the

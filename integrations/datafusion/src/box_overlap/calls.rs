@@ -1,17 +1,15 @@
 //! The joins as a method of data frames and as a table function of SQL.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{JoinType, Result, TableReference, plan_err};
+use datafusion::common::{JoinType, Result, plan_err};
 use datafusion::dataframe::DataFrame;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::options::BoxOverlapOptions;
 use super::parameters::BoxJoinType;
 use super::plan::BoxOverlapNode;
-use crate::table_function::{PlanTable, scan, text};
+use crate::table_function::{PlanTable, aliased, require_two_names, text, unique_names};
 
 /// Joins of data frames on their boxes.
 pub trait BoxOverlapExt: Sized {
@@ -107,7 +105,7 @@ impl TableFunctionImpl for BoxOverlapFunction {
             ),
         };
         let side = |table, boxes| -> Result<_> {
-            let plan = aliased(&args, needed(table, "a table")?)?;
+            let plan = aliased(NAME, args.session(), needed(table, "a table")?)?;
             let boxes = needed(boxes, "the columns of its boxes")?;
             Ok((plan, boxes.split(',').map(str::trim).collect::<Vec<_>>()))
         };
@@ -123,11 +121,8 @@ impl TableFunctionImpl for BoxOverlapFunction {
             }
         };
         let options: BoxOverlapOptions = argument(5, "the options")?.unwrap_or("").parse()?;
-        let pairs = matches!(join, BoxJoinType::Inner | BoxJoinType::Left);
-        if pairs && qualifiers(&left) == qualifiers(&right) {
-            return plan_err!(
-                "{NAME}: both tables have one name: give one of them an alias, 'table alias'"
-            );
+        if matches!(join, BoxJoinType::Inner | BoxJoinType::Left) {
+            require_two_names(NAME, &left, &right)?;
         }
         let node =
             BoxOverlapNode::try_new((left, &left_boxes), (right, &right_boxes), join, options)?;
@@ -136,47 +131,3 @@ impl TableFunctionImpl for BoxOverlapFunction {
 }
 
 const SYNTAX: &str = "box_overlap('left', 'boxes', 'right', 'boxes'[, 'inner'[, 'options']])";
-
-/// Scans a table: `name` or `name alias`.
-fn aliased(args: &TableFunctionArgs, table: &str) -> Result<LogicalPlan> {
-    let words: Vec<&str> = table.split_whitespace().collect();
-    match words[..] {
-        [name] => scan(NAME, args.session(), name),
-        [name, alias] => {
-            let plan = scan(NAME, args.session(), name)?;
-            let alias = TableReference::bare(alias);
-            LogicalPlanBuilder::from(plan).alias(alias)?.build()
-        }
-        _ => plan_err!("{NAME}: {table:?} has to be a table, or a table and an alias"),
-    }
-}
-
-fn qualifiers(plan: &LogicalPlan) -> HashSet<Option<&TableReference>> {
-    plan.schema().iter().map(|(table, _)| table).collect()
-}
-
-/// Renames the columns whose names occur twice to `table_column`: the columns of a table function
-/// are not qualified.
-fn unique_names(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let schema = Arc::clone(plan.schema());
-    let twice = |name: &str| {
-        schema
-            .fields()
-            .iter()
-            .filter(|field| field.name() == name)
-            .count()
-            > 1
-    };
-    let columns = schema.iter().map(|(table, field)| {
-        let column = Expr::from((table, field));
-        match table {
-            Some(table) if twice(field.name()) => {
-                column.alias(format!("{}_{}", table.table(), field.name()))
-            }
-            _ => column,
-        }
-    });
-    LogicalPlanBuilder::from(plan.clone())
-        .project(columns)?
-        .build()
-}

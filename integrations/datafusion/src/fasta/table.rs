@@ -20,7 +20,7 @@ use super::format::{FastaFormat, check_options};
 const COMPRESSIONS: [&str; 3] = ["", ".gz", ".zst"];
 
 /// Registers the FASTA files at `location` as a table: a file, a pattern, or a folder, which the
-/// [module](self) describes.
+/// [module](crate::fasta) describes.
 ///
 /// # Errors
 /// A plan error if there is no such file, or if a table of this name exists.

@@ -1,17 +1,16 @@
 //! The join as a method of data frames and as a table function of SQL.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{Result, ScalarValue, TableReference, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::dataframe::DataFrame;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::Expr;
 
 use super::parameters::NAME;
 use super::plan::NearestNode;
-use crate::table_function::{PlanTable, scan, text};
+use crate::table_function::{PlanTable, aliased, require_two_names, text, unique_names};
 
 const SYNTAX: &str = "nearest('queries', 'vectors', 'references', 'vectors', k)";
 
@@ -85,7 +84,7 @@ impl NearestExt for DataFrame {
 ///
 /// Tables are named with an alias if wanted, `'reads a'`; a table that is searched for its own rows
 /// needs one. The result has the columns of both tables, `rank` and `distance`. Columns whose name
-/// occurs twice are `table_column`.
+/// occurs twice are `table_column`; `rank` and `distance` are of the table `nearest`.
 #[derive(Debug)]
 pub struct NearestFunction;
 
@@ -102,13 +101,13 @@ impl TableFunctionImpl for NearestFunction {
                 index + 1
             ),
         };
-        let queries = aliased(&args, argument(0, "the table of queries")?)?;
-        let references = aliased(&args, argument(2, "the table of references")?)?;
-        if qualifiers(&queries) == qualifiers(&references) {
-            return plan_err!(
-                "{NAME}: both tables have one name: give one of them an alias, 'table alias'"
-            );
-        }
+        let queries = aliased(NAME, args.session(), argument(0, "the table of queries")?)?;
+        let references = aliased(
+            NAME,
+            args.session(),
+            argument(2, "the table of references")?,
+        )?;
+        require_two_names(NAME, &queries, &references)?;
         let queries = (queries, argument(1, "the column of the queries' vectors")?);
         let references = (
             references,
@@ -130,47 +129,4 @@ fn k(argument: &Expr) -> Result<usize> {
         Some(ScalarValue::UInt64(Some(k))) => Ok(usize::try_from(k).unwrap_or(usize::MAX)),
         _ => plan_err!("{NAME}: argument 5, k, is {argument}, not a whole number: {SYNTAX}"),
     }
-}
-
-/// Scans a table: `name` or `name alias`.
-fn aliased(args: &TableFunctionArgs, table: &str) -> Result<LogicalPlan> {
-    match table.split_whitespace().collect::<Vec<_>>()[..] {
-        [name] => scan(NAME, args.session(), name),
-        [name, alias] => {
-            let plan = scan(NAME, args.session(), name)?;
-            let alias = TableReference::bare(alias);
-            LogicalPlanBuilder::from(plan).alias(alias)?.build()
-        }
-        _ => plan_err!("{NAME}: '{table}' has to be a table, or a table and an alias"),
-    }
-}
-
-fn qualifiers(plan: &LogicalPlan) -> HashSet<Option<&TableReference>> {
-    plan.schema().iter().map(|(table, _)| table).collect()
-}
-
-/// Renames the columns whose names occur twice to `table_column`: the columns of a table function
-/// are not qualified. The columns `rank` and `distance` keep their names.
-fn unique_names(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let schema = Arc::clone(plan.schema());
-    let twice = |name: &str| {
-        schema
-            .fields()
-            .iter()
-            .filter(|field| field.name() == name)
-            .count()
-            > 1
-    };
-    let columns = schema.iter().map(|(table, field)| {
-        let column = Expr::from((table, field));
-        match table {
-            Some(table) if table.table() != NAME && twice(field.name()) => {
-                column.alias(format!("{}_{}", table.table(), field.name()))
-            }
-            _ => column.alias(field.name()),
-        }
-    });
-    LogicalPlanBuilder::from(plan)
-        .project(columns.collect::<Vec<_>>())?
-        .build()
 }

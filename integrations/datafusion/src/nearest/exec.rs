@@ -55,8 +55,8 @@ const BYTES_PER_RESULT: usize = 32;
 /// | `input_bytes` | bytes of the queries' vectors given to the library |
 /// | `calls` | calls of the library |
 /// | `gather_time` | bringing rows of both inputs together |
-/// | `kernel_time` | on a GPU the kernels, and waiting for them; else the library's calls |
-/// | `copy_time` | copies to and from the GPU |
+/// | `kernel_time` | on the CPU the library's calls; on other devices the kernels, and waiting for them |
+/// | `copy_time` | copies to and from a GPU or the simulator |
 /// | `output_time` | putting the rows of the result together |
 ///
 /// Times are sums over the partitions, which work at the same time.

@@ -174,3 +174,112 @@ impl Gathered {
         fields.iter().enumerate().map(column).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{Float32Array, Int64Array};
+    use datafusion::arrow::buffer::NullBuffer;
+    use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Schema};
+    use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool};
+
+    use super::*;
+    use crate::arrow::rows;
+
+    /// Returns a batch of ids from `first` on and of vectors (id, 0.5).
+    fn batch(first: i64, valid: &[bool]) -> RecordBatch {
+        let ids: Vec<_> = (first..).take(valid.len()).collect();
+        let numbers = ids.iter().flat_map(|&id| [id as f32, 0.5]);
+        let numbers = Arc::new(Float32Array::from_iter_values(numbers));
+        let item = Arc::new(Field::new_list_field(DataType::Float32, true));
+        let nulls = NullBuffer::from(valid.to_vec());
+        let vectors = FixedSizeListArray::new(item, 2, numbers, Some(nulls));
+        let ids: ArrayRef = Arc::new(Int64Array::from(ids));
+        RecordBatch::try_from_iter([("id", ids), ("at", Arc::new(vectors) as _)]).unwrap()
+    }
+
+    fn gatherer(pool: &Arc<dyn MemoryPool>) -> Gatherer {
+        let column = VectorColumn {
+            name: "at".into(),
+            index: 1,
+        };
+        Gatherer::new(column, 100, MemoryConsumer::new("test").register(pool))
+    }
+
+    fn place(batch: &RecordBatch) -> *const f32 {
+        let vectors = batch.column(1).as_fixed_size_list();
+        vectors
+            .values()
+            .as_primitive::<Float32Type>()
+            .values()
+            .as_ptr()
+    }
+
+    fn pool(bytes: usize) -> Arc<dyn MemoryPool> {
+        Arc::new(GreedyMemoryPool::new(bytes))
+    }
+
+    #[test]
+    fn the_vectors_of_one_batch_are_not_copied() {
+        let mut gatherer = gatherer(&pool(1 << 20));
+        let batch = batch(0, &[true; 4]).slice(1, 2);
+        gatherer.push(&batch).unwrap();
+        let gathered = gatherer.take().unwrap().unwrap();
+        assert_eq!(
+            rows::<Float32Type>(&gathered.vectors).unwrap().as_ptr(),
+            place(&batch)
+        );
+        assert_eq!(place(&gathered.batches[0]), place(&batch));
+        assert!(gatherer.take().unwrap().is_none());
+    }
+
+    #[test]
+    fn several_batches_have_slices_of_one_array() {
+        let mut gatherer = gatherer(&pool(1 << 20));
+        let valid: [&[bool]; 4] = [&[true, false, true], &[false], &[], &[true, true]];
+        for (number, valid) in valid.into_iter().enumerate() {
+            gatherer.push(&batch(10 * number as i64, valid)).unwrap();
+        }
+        assert_eq!(gatherer.rows(), 4);
+        let gathered = gatherer.take().unwrap().unwrap();
+        let vectors = rows::<Float32Type>(&gathered.vectors).unwrap();
+        assert_eq!(vectors.column(0).to_vec(), [0.0, 2.0, 30.0, 31.0]);
+        let places: Vec<_> = gathered.batches.iter().map(place).collect();
+        assert_eq!(places, [vectors.as_ptr(), vectors.row(2).as_ptr()]);
+
+        // Rows are found in all batches, and get the planned types.
+        let fields = Schema::new(vec![
+            Field::new("id", DataType::Utf8, true),
+            gathered.batches[0].schema().field(1).clone(),
+        ]);
+        let columns = gathered
+            .columns([3, 0, 2, 0].into_iter(), fields.fields())
+            .unwrap();
+        let ids: Vec<_> = columns[0].as_string::<i32>().iter().flatten().collect();
+        assert_eq!(ids, ["31", "0", "30", "0"]);
+    }
+
+    #[test]
+    fn memory_is_that_of_rows_and_results() {
+        let pool = pool(1000);
+        let mut gatherer = gatherer(&pool);
+        gatherer.push(&batch(0, &[true; 4])).unwrap();
+        // 4 ids of 8 bytes and vectors of 8 bytes, these twice, and 4 results of 100 bytes.
+        let least = 4 * (8 + 8 + 8 + 100);
+        assert!(
+            (least..700).contains(&pool.reserved()),
+            "{}",
+            pool.reserved()
+        );
+        let error = gatherer
+            .push(&batch(4, &[true; 6]))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("NearestExec: the rows with at do not fit into memory"),
+            "{error}"
+        );
+        assert_eq!(gatherer.rows(), 4);
+        drop(gatherer.take().unwrap());
+        assert_eq!(pool.reserved(), 0);
+    }
+}

@@ -22,7 +22,6 @@ pub struct NearestParameters {
     /// The number of references to find for each query, at least 1.
     pub k: usize,
     /// Where the library computes.
-    #[serde(with = "device_as_text")]
     pub device: DeviceName,
     /// The number of rows of the result of a call of the library.
     pub batch_rows: usize,
@@ -122,20 +121,5 @@ impl fmt::Display for NearestParameters {
             f,
             "k={k}, queries={queries}, references={references}, batch_rows={rows}, device={device}"
         )
-    }
-}
-
-mod device_as_text {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::config::DeviceName;
-
-    pub fn serialize<S: Serializer>(device: &DeviceName, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(device)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<DeviceName, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }

@@ -33,8 +33,8 @@ pub trait Database: Send + Sync {
 pub struct Vectors<T: ArrowPrimitiveType<Native: Component>> {
     vectors: FixedSizeListArray,
     device: Device,
-    /// A GPU's copy for all partitions; `None` if the GPU has too little memory for it.
-    on_gpu: OnceLock<Option<DeviceArray<T::Native, Ix2>>>,
+    /// The device's copy for all partitions; `None` if the device has too little memory for it.
+    on_device: OnceLock<Option<DeviceArray<T::Native, Ix2>>>,
 }
 
 impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
@@ -42,27 +42,27 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         Vectors {
             vectors,
             device,
-            on_gpu: OnceLock::new(),
+            on_device: OnceLock::new(),
         }
     }
 
-    /// Searches on a GPU, so that copies and kernels are measured apart. Returns `None` if it has
-    /// too little memory for it.
-    fn on_gpu(
+    /// Searches in the memory of a GPU or the simulator, so that copies and kernels are measured
+    /// apart. Returns `None` if there is too little memory.
+    fn on_device(
         &self,
         queries: ArrayView2<T::Native>,
         database: ArrayView2<T::Native>,
         k: usize,
         to: &Measures,
     ) -> gridstride::Result<Option<Nearest>> {
-        if self.on_gpu.get().is_none() {
+        if self.on_device.get().is_none() {
             let _copying = to.copy_time.timer();
             let copy = allocated(self.device.upload(&database))?;
             self.device.synchronize()?;
             // Of several partitions that get here, one keeps its copy.
-            let _ = self.on_gpu.set(copy);
+            let _ = self.on_device.set(copy);
         }
-        let Some(Some(database)) = self.on_gpu.get() else {
+        let Some(Some(database)) = self.on_device.get() else {
             return Ok(None);
         };
         // Calls of other partitions have streams of their own, so that their copies overlap with
@@ -92,8 +92,8 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         k: usize,
         to: &Measures,
     ) -> gridstride::Result<Nearest> {
-        if let DeviceKind::Cuda { .. } = self.device.kind()
-            && let Some(found) = self.on_gpu(queries, database, k, to)?
+        if self.device.kind() != DeviceKind::Cpu
+            && let Some(found) = self.on_device(queries, database, k, to)?
         {
             return Ok(found);
         }

@@ -39,7 +39,7 @@ mod tensor_sketch;
 use datafusion::logical_expr::ScalarUDF;
 
 /// Returns the function `tensor_sketch(sequence, dim, tuple, seed[, alphabet[, options]])`, which
-/// the [module](self) describes.
+/// the [module](crate::sketch) describes.
 ///
 /// ```
 /// use datafusion::prelude::{SessionContext, lit};

@@ -1,0 +1,162 @@
+//! The nearest vectors as a join: plans, memory and parameters.
+
+use std::sync::Arc;
+
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use gridstride_datafusion::nearest::{NearestExec, NearestParameters};
+
+use crate::nearest::{ours, table};
+use crate::support::{Random, error, register, rows, session, texts};
+
+/// Only the columns of a query are read, and EXPLAIN shows what runs where.
+#[tokio::test]
+async fn plans() {
+    let mut random = Random(3);
+    let folder = tempfile::tempdir().unwrap();
+    let context = session("cpu", 2, 8).await;
+    register(
+        &context,
+        "source",
+        &table(&mut random, 20, 7, false),
+        2,
+        &mut random,
+    );
+    let path = format!("{}/", folder.path().display());
+    rows(
+        &context,
+        &format!("COPY source TO '{path}' STORED AS PARQUET"),
+    )
+    .await
+    .unwrap();
+    let create = format!("CREATE EXTERNAL TABLE points STORED AS PARQUET LOCATION '{path}'");
+    rows(&context, &create).await.unwrap();
+    let query = "SELECT b_id, distance FROM nearest('points a', 'at', 'points b', 'at', 3)";
+    let plan = rows(&context, &format!("EXPLAIN {query}"))
+        .await
+        .unwrap()
+        .join("\n");
+    let expected =
+        "NearestExec: k=3, queries=a.at, references=b.at, batch_rows=4194304, device=cpu";
+    assert!(plan.contains(expected), "{plan}");
+    assert!(
+        plan.contains("Nearest: k=3, queries=a.at, references=b.at"),
+        "{plan}"
+    );
+    assert!(plan.contains("projection=[at],"), "{plan}");
+    assert!(plan.contains("projection=[id, at],"), "{plan}");
+    let plan = rows(&context, &format!("EXPLAIN ANALYZE {query}"))
+        .await
+        .unwrap()
+        .concat();
+    for metric in [
+        "output_rows=51",
+        "input_rows=20",
+        "reference_rows=17",
+        "input_bytes=",
+        "calls=",
+        "gather_time=",
+        "kernel_time=",
+        "copy_time=",
+        "output_time=",
+    ] {
+        assert!(plan.contains(metric), "{metric}: {plan}");
+    }
+}
+
+/// Returns a session whose operators may use `bytes` of memory.
+async fn limited(bytes: usize) -> SessionContext {
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_limit(bytes, 1.0)
+        .build_arc()
+        .unwrap();
+    let config = SessionConfig::new()
+        .with_target_partitions(1)
+        .with_batch_size(64);
+    let context = SessionContext::new_with_config_rt(config, runtime);
+    gridstride_datafusion::register(&context).unwrap();
+    rows(&context, "SET gridstride.device = 'cpu'")
+        .await
+        .unwrap();
+    context
+}
+
+/// Memory comes from the engine's pool: large references are an error, many queries are not.
+#[tokio::test]
+async fn memory() {
+    let mut random = Random(6);
+    let context = limited(1 << 20).await;
+    register(
+        &context,
+        "many",
+        &table(&mut random, 20_000, 7, true),
+        1,
+        &mut random,
+    );
+    register(
+        &context,
+        "few",
+        &table(&mut random, 50, 7, true),
+        1,
+        &mut random,
+    );
+    let query = "SELECT count(*) FROM nearest('few', 'at', 'many', 'at', 2)";
+    let message = error(&context, query).await;
+    assert!(
+        message.contains("NearestExec: the rows with many.at do not fit"),
+        "{message}"
+    );
+    assert!(message.contains("NearestExec[references]"), "{message}");
+    let query = "SELECT count(*) FROM nearest('many', 'at', 'few', 'at', 2)";
+    assert_eq!(rows(&context, query).await.unwrap(), ["34286"]);
+}
+
+/// Finds the join in a plan.
+fn find(plan: &Arc<dyn ExecutionPlan>) -> Option<&NearestExec> {
+    let own = plan.downcast_ref::<NearestExec>();
+    own.or_else(|| plan.children().into_iter().find_map(find))
+}
+
+/// A node that was made from sent parameters, in a plan that runs twice, has the same rows.
+#[tokio::test]
+async fn parameters_travel() {
+    let mut random = Random(7);
+    let context = session("cpu", 3, 8).await;
+    register(
+        &context,
+        "queries",
+        &table(&mut random, 30, 7, false),
+        3,
+        &mut random,
+    );
+    register(
+        &context,
+        "refs",
+        &table(&mut random, 30, 7, false),
+        1,
+        &mut random,
+    );
+    let frame = context.sql(&ours(2)).await.unwrap();
+    let plan = frame.create_physical_plan().await.unwrap();
+    let node = find(&plan).unwrap();
+    let text = serde_json::to_string(node.parameters()).unwrap();
+    let parameters: NearestParameters = serde_json::from_str(&text).unwrap();
+    assert_eq!(&parameters, node.parameters());
+    let [queries, references] = node.children()[..] else {
+        panic!("{} children", node.children().len());
+    };
+    let copy = NearestExec::try_new(parameters, queries.clone(), references.clone()).unwrap();
+    let copy: Arc<dyn ExecutionPlan> = Arc::new(copy);
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let mut found = texts(&collect(copy.clone(), context.task_ctx()).await.unwrap());
+        found.sort();
+        assert_eq!(found.len(), 26 * 2);
+        results.push(found);
+    }
+    assert_eq!(results[0], results[1]);
+    let copy = copy.reset_state().unwrap();
+    let found = collect(copy, context.task_ctx()).await.unwrap();
+    assert_eq!(texts(&found).len(), 26 * 2);
+}
