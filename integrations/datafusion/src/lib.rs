@@ -52,3 +52,8 @@ pub mod time_series;
 
 pub use error::OperatorError;
 pub use session::{extension_planners, query_planner, register};
+
+/// The program of the README is compiled as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -93,15 +93,15 @@ impl Work {
         self.output(chunk, found, first)
     }
 
-    /// Calls the library. On a GPU, copies and kernels are measured apart.
+    /// Calls the library. On devices with their own memory, copies and kernels are measured apart.
     fn aggregate<T: Value>(
         &self,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> gridstride::Result<Aggregates> {
-        if let DeviceKind::Cuda { .. } = self.device.kind() {
-            match self.aggregate_on_gpu(offsets, timestamps, values) {
+        if self.device.kind() != DeviceKind::Cpu {
+            match self.aggregate_on_device(offsets, timestamps, values) {
                 // The call for host arrays divides the work so that it fits.
                 Err(Error::Allocation { .. }) => {}
                 found => return found,
@@ -112,7 +112,7 @@ impl Work {
             .aggregate_series(&self.device, offsets, timestamps, values)
     }
 
-    fn aggregate_on_gpu<T: Value>(
+    fn aggregate_on_device<T: Value>(
         &self,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
@@ -208,7 +208,13 @@ fn series(chunk: &Chunk, offsets: &[usize]) -> Result<Option<ArrayRef>> {
     for (run, buckets) in chunk.runs.iter().zip(offsets.windows(2)) {
         rows.resize(buckets[1], run.key);
     }
-    Ok(Some(interleave(&arrays, &rows)?))
+    let found = interleave(&arrays, &rows)?;
+    // Views would keep the texts of all points.
+    Ok(Some(match found.data_type() {
+        DataType::Utf8View => Arc::new(found.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(found.as_binary_view().gc()),
+        _ => found,
+    }))
 }
 
 /// Returns the numbers of arrays one after the other, with one number in front. A single array is
@@ -229,4 +235,22 @@ fn joined<'a, T: ArrowPrimitiveType>(
     numbers.extend(first);
     arrays.for_each(|array| numbers.extend_from_slice(array.values()));
     numbers.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_array_is_not_copied_and_several_are_joined() {
+        let (a, b) = (Int64Array::from(vec![1, 2, 3]), Int64Array::from(vec![4]));
+        let slice = a.slice(1, 2);
+        let only = joined([&slice].into_iter(), None, 2);
+        assert_eq!(
+            (&only[..], only.as_ptr()),
+            (&[2, 3][..], a.values()[1..].as_ptr())
+        );
+        assert_eq!(joined([&slice, &b].into_iter(), None, 3)[..], [2, 3, 4]);
+        assert_eq!(joined([&slice].into_iter(), Some(0), 3)[..], [0, 2, 3]);
+    }
 }

@@ -49,8 +49,8 @@ pub(super) const NAME: &str = "TimeBucketExec";
 /// | `input_bytes` | bytes of timestamps and values given to the library |
 /// | `calls` | calls of the library |
 /// | `gather_time` | checking the input and bringing its rows together |
-/// | `kernel_time` | on a GPU the kernels, and waiting for them; else the library's calls |
-/// | `copy_time` | copies to and from the GPU |
+/// | `kernel_time` | on a GPU its kernels, until they have ended; on the CPU the library's calls. Also calls of points that do not fit in a GPU's memory at a time, with their copies |
+/// | `copy_time` | copies to and from a GPU; 0 on the CPU |
 ///
 /// Times are sums over the partitions, which work at the same time.
 #[derive(Clone, Debug)]

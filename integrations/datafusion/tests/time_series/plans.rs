@@ -1,6 +1,10 @@
 //! What EXPLAIN shows: sorting, filters and parameters.
 
 use std::fs;
+use std::sync::Arc;
+
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
+use gridstride_datafusion::time_series::{TimeBucketExec, TimeBucketParameters};
 
 use crate::common::{rows, session, set, text};
 
@@ -19,6 +23,11 @@ async fn a_node_shows_its_parameters_and_its_device() {
     let node = "TimeBucketExec: series=s, timestamp=t, value=v, every=5, methods=[count,p95], \
                 origin=2, fill=0, batch_rows=4194304, device=cpu";
     assert!(plan.contains(node), "{plan}");
+    set(&ctx, "gridstride.device", "auto");
+    let query = "SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count')";
+    let plan = text(&ctx, &format!("EXPLAIN {query}")).await;
+    assert!(plan.contains("device=auto (here c"), "{plan}");
+    set(&ctx, "gridstride.device", "cpu");
     let plan = text(
         &ctx,
         "EXPLAIN ANALYZE SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count,p95')",
@@ -148,4 +157,32 @@ async fn filters_of_series_are_applied_to_the_points_and_others_to_the_buckets()
         found.contains("| series 1 | 5         | 5     | 15.0     |"),
         "{found}"
     );
+}
+
+#[tokio::test]
+async fn a_node_can_be_made_again_of_its_parameters_and_input() {
+    let ctx = session(1);
+    rows(&ctx, &format!("CREATE TABLE points AS {POINTS}")).await;
+    let query = "SELECT * FROM time_buckets('points', 's', 't', 'v', '4', 'count,p12.5,rate:std',
+        'origin=-3,fill=previous,nan=propagate,duplicates=last,singletons=drop,ddof=0')";
+    let plan = ctx
+        .sql(query)
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    let node = plan.downcast_ref::<TimeBucketExec>().unwrap();
+    let sent = serde_json::to_string(node.parameters()).unwrap();
+    let received: TimeBucketParameters = serde_json::from_str(&sent).unwrap();
+    assert_eq!(&received, node.parameters(), "{sent}");
+    let again = TimeBucketExec::try_new(received, Arc::clone(node.input())).unwrap();
+    let again: Arc<dyn ExecutionPlan> = Arc::new(again);
+    let displayed =
+        |plan: &Arc<dyn ExecutionPlan>| displayable(plan.as_ref()).indent(true).to_string();
+    assert_eq!(displayed(&again), displayed(&plan));
+    let found = collect(again, ctx.task_ctx()).await.unwrap();
+    let expected = collect(plan, ctx.task_ctx()).await.unwrap();
+    assert_eq!(found, expected);
+    assert!(found.iter().map(|batch| batch.num_rows()).sum::<usize>() > 6);
 }

@@ -4,6 +4,7 @@
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+use gridstride::Device;
 use gridstride::ndarray::Array1;
 use gridstride::time_series::{Duplicates, Fill, Method, Nan, Singletons, TimeBuckets, reference};
 
@@ -197,4 +198,16 @@ async fn results_are_those_of_the_reference_on_the_cpu() {
 #[tokio::test]
 async fn results_are_those_of_the_reference_in_the_simulator() {
     compare("simulator", 12, 60).await;
+}
+
+#[tokio::test]
+async fn results_are_those_of_the_reference_on_a_gpu() {
+    match Device::cuda(0) {
+        Ok(_) => compare("cuda:0", 400, 200).await,
+        Err(error) => {
+            let is_required = std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_some();
+            assert!(!is_required, "GRIDSTRIDE_REQUIRE_CUDA is set, but {error}");
+            eprintln!("skipped on CUDA: {error}");
+        }
+    }
 }
