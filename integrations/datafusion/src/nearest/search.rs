@@ -121,3 +121,67 @@ fn allocated<T>(result: gridstride::Result<T>) -> gridstride::Result<Option<T>> 
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::{Float32Type, Float64Type};
+    use gridstride::ndarray::Array2;
+
+    use super::*;
+    use crate::arrow::into_list;
+
+    fn measures() -> Measures {
+        Measures {
+            input_bytes: Count::new(),
+            calls: Count::new(),
+            kernel_time: Time::new(),
+            copy_time: Time::new(),
+        }
+    }
+
+    /// Numbers that are exact in `f32`, each row at another distance.
+    fn vectors(rows: usize) -> Array2<f64> {
+        Array2::from_shape_fn((rows, 16), |(row, column)| {
+            ((row * row + column) % 4096) as f64
+        })
+    }
+
+    /// The result is the same in a device's memory, and on a device with too little memory for the
+    /// references.
+    #[test]
+    fn in_the_memory_of_devices() {
+        let (queries, database) = (vectors(3), vectors(2000));
+        let expected = Distances::new()
+            .nearest(&Device::cpu(), queries.view(), database.view(), 4)
+            .unwrap();
+        let simulator = Device::simulator().unwrap();
+        let little = simulator.with_memory_limit(100 << 10);
+        for (device, copies) in [(Device::cpu(), false), (simulator, true), (little, false)] {
+            let queries = into_list::<Float64Type>(queries.clone(), None);
+            let all = into_list::<Float64Type>(database.clone(), None);
+            let double = Vectors::<Float64Type>::new(all, device.clone());
+            let (first, second) = (measures(), measures());
+            assert_eq!(double.nearest(&queries, 4, &first).unwrap(), expected);
+            assert_eq!(double.nearest(&queries, 4, &second).unwrap(), expected);
+            assert_eq!(
+                double.on_device.get().is_some_and(Option::is_some),
+                copies,
+                "{device}"
+            );
+            assert_eq!(
+                (first.calls.value(), first.input_bytes.value()),
+                (1, 3 * 16 * 8)
+            );
+            assert_eq!(
+                first.copy_time.value() > 0,
+                device.kind() != DeviceKind::Cpu
+            );
+
+            let all = into_list::<Float32Type>(database.mapv(|number| number as f32), None);
+            let queries = into_list::<Float32Type>(vectors(3).mapv(|number| number as f32), None);
+            let single = Vectors::<Float32Type>::new(all, device);
+            let found = single.nearest(&queries, 4, &first).unwrap();
+            assert_eq!(found.indices, expected.indices);
+        }
+    }
+}

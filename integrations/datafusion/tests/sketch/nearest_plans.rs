@@ -1,10 +1,13 @@
 //! The nearest vectors as a join: plans, memory and parameters.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
+
 use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
 use gridstride_datafusion::nearest::{NearestExec, NearestParameters};
 
 use crate::nearest::{ours, table};
@@ -110,6 +113,61 @@ async fn memory() {
     assert!(message.contains("NearestExec[references]"), "{message}");
     let query = "SELECT count(*) FROM nearest('many', 'at', 'few', 'at', 2)";
     assert_eq!(rows(&context, query).await.unwrap(), ["34286"]);
+}
+
+/// Dropping the result stops the work between calls of the library.
+#[tokio::test]
+async fn cancelled_queries() {
+    let mut random = Random(8);
+    let context = session("cpu", 1, 64).await;
+    rows(&context, "SET gridstride.batch_rows = 100")
+        .await
+        .unwrap();
+    register(
+        &context,
+        "many",
+        &table(&mut random, 5000, 7, true),
+        1,
+        &mut random,
+    );
+    register(
+        &context,
+        "few",
+        &table(&mut random, 9, 7, true),
+        1,
+        &mut random,
+    );
+    let query = "SELECT * FROM nearest('many', 'at', 'few', 'at', 1)";
+    let plan = context
+        .sql(query)
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    let calls = || {
+        let metrics = find(&plan).unwrap().metrics().unwrap();
+        metrics.sum_by_name("calls").unwrap().as_usize()
+    };
+    let mut stream = execute_stream(Arc::clone(&plan), context.task_ctx()).unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    drop(stream);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!((1..=2).contains(&calls()), "{}", calls());
+
+    let plan = context
+        .sql(query)
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    collect(Arc::clone(&plan), context.task_ctx())
+        .await
+        .unwrap();
+    let metrics = find(&plan).unwrap().metrics().unwrap();
+    let calls = metrics.sum_by_name("calls").unwrap().as_usize();
+    assert_eq!(calls, 4286usize.div_ceil(100));
 }
 
 /// Finds the join in a plan.
