@@ -175,3 +175,97 @@ pub(crate) fn counted(
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::scheduler::{
+        ExecutorMetadata, ExecutorOperatingSystemSpecification, ExecutorSpecification, PartitionId,
+        PartitionStats,
+    };
+    use datafusion::arrow::array::Int32Array;
+    use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use datafusion::common::DataFusionError;
+    use datafusion::physical_plan::Partitioning;
+    use futures::TryStreamExt;
+
+    use super::*;
+
+    fn schema() -> SchemaRef {
+        Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, false)]))
+    }
+
+    /// Partition 0 of a task's output, as the scheduler sends it.
+    fn location(task: usize, file: u64, rows: u64) -> PartitionLocation {
+        PartitionLocation {
+            map_partition_id: task,
+            partition_id: PartitionId::new(&"job".into(), 1, 0),
+            executor_meta: ExecutorMetadata {
+                id: "executor".into(),
+                host: "127.0.0.1".into(),
+                port: 1,
+                grpc_port: 2,
+                specification: ExecutorSpecification::default(),
+                os_info: ExecutorOperatingSystemSpecification::default(),
+            },
+            partition_stats: PartitionStats::new(Some(rows), Some(1), Some(8)),
+            file_id: Some(file),
+            is_sort_shuffle: true,
+        }
+    }
+
+    fn read(locations: Vec<PartitionLocation>) -> Result<Arc<dyn ExecutionPlan>> {
+        let partitioning = Partitioning::UnknownPartitioning(1);
+        let reader = ShuffleReaderExec::try_new(1, vec![locations], schema(), partitioning)?;
+        check_read(Arc::new(reader))
+    }
+
+    #[test]
+    fn a_plan_that_reads_an_output_twice_is_refused() {
+        let plan = read(vec![
+            location(0, 0, 5),
+            location(0, 1, 5),
+            location(1, 2, 3),
+        ])
+        .unwrap();
+        assert_eq!(plan.name(), "CheckedReadExec");
+        let error = read(vec![
+            location(0, 0, 5),
+            location(1, 2, 3),
+            location(0, 0, 5),
+        ]);
+        assert_eq!(
+            error.unwrap_err().strip_backtrace(),
+            "Execution error: partition 0 of task 0 of stage 1 would be read twice"
+        );
+    }
+
+    /// Streams batches of 3 and 2 rows through the count of `expected` rows.
+    async fn count(expected: u64) -> Result<usize> {
+        let batches = [3, 2].map(|rows| {
+            let column = Int32Array::from_iter_values(0..rows);
+            RecordBatch::try_new(schema(), vec![Arc::new(column)]).map_err(DataFusionError::from)
+        });
+        let input = RecordBatchStreamAdapter::new(schema(), futures::stream::iter(batches));
+        let counted = counted(Box::pin(input), expected, "part 7".to_owned());
+        let batches: Vec<RecordBatch> = counted.try_collect().await?;
+        Ok(batches.iter().map(RecordBatch::num_rows).sum())
+    }
+
+    #[tokio::test]
+    async fn lost_and_added_rows_are_errors() {
+        assert_eq!(count(5).await.unwrap(), 5);
+        for expected in [0, 4, 6] {
+            let error = count(expected).await.unwrap_err().strip_backtrace();
+            let text = format!("Execution error: part 7 has 5 rows and {expected} were written");
+            assert_eq!(error, text);
+        }
+    }
+
+    #[test]
+    fn rows_are_known_only_if_all_writers_counted() {
+        let mut locations = vec![location(0, 0, 5), location(1, 1, 3)];
+        assert_eq!(rows_of(&locations), Some(8));
+        locations[1].partition_stats = PartitionStats::new(None, None, None);
+        assert_eq!(rows_of(&locations), None);
+    }
+}

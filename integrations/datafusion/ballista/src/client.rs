@@ -9,7 +9,7 @@ use ballista_core::serde::protobuf::execute_query_params::Query as Submission;
 use ballista_core::serde::protobuf::job_status::Status;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
-    CancelJobParams, ExecuteQueryParams, KeyValuePair, PartitionLocation,
+    CancelJobParams, CleanJobDataParams, ExecuteQueryParams, KeyValuePair, PartitionLocation,
 };
 use ballista_core::utils::{GrpcClientConfig, create_grpc_client_endpoint};
 use ballista_core::version::insert_version_header;
@@ -45,7 +45,7 @@ pub(crate) async fn run_once(
     metrics: &BaselineMetrics,
     delivered: &mut bool,
 ) -> Result<()> {
-    let locations = execute(query).await?;
+    let (mut job, locations) = execute(query).await?;
     for location in locations {
         let mut rows = std::pin::pin!(fetch(query, location).await?);
         while let Some(batch) = rows.next().await {
@@ -58,6 +58,7 @@ pub(crate) async fn run_once(
             }
         }
     }
+    job.remove_result().await;
     Ok(())
 }
 
@@ -99,8 +100,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Submits the plan, waits for its end and returns where the result lies.
-async fn execute(query: &Query) -> Result<Vec<PartitionLocation>> {
+/// Submits the plan, waits for its end and returns the job and where its result lies.
+async fn execute(query: &Query) -> Result<(Job, Vec<PartitionLocation>)> {
     let mut scheduler = connect(query).await?;
     let options = query.config.options().entries();
     let settings = options.into_iter().map(|entry| KeyValuePair {
@@ -123,9 +124,10 @@ async fn execute(query: &Query) -> Result<Vec<PartitionLocation>> {
     };
     let answer = scheduler.execute_query_push(request).await;
     let mut statuses = answer.map_err(refused)?.into_inner();
-    let mut running = RunningJob {
+    let mut running = Job {
         scheduler,
-        id: None,
+        id: String::new(),
+        runs: false,
     };
     loop {
         let status = match statuses.message().await {
@@ -141,41 +143,56 @@ async fn execute(query: &Query) -> Result<Vec<PartitionLocation>> {
         };
         let Some(job) = status else { continue };
         debug!("job {}: {:?}", job.job_id, job.status);
+        running.id = job.job_id;
+        running.runs = false;
         match job.status {
-            Some(Status::Failed(failure)) => {
-                running.id = None;
-                return exec_err!("{}", failure.error.trim_end());
-            }
-            Some(Status::Successful(success)) => {
-                running.id = None;
-                return Ok(success.partition_location);
-            }
-            _ => running.id = Some(job.job_id),
+            Some(Status::Failed(failure)) => return exec_err!("{}", failure.error.trim_end()),
+            Some(Status::Successful(success)) => return Ok((running, success.partition_location)),
+            _ => running.runs = true,
         }
     }
 }
 
-/// Cancels its job when it is dropped while the job runs.
-struct RunningJob {
+/// A job of the scheduler, which is cancelled if this value is dropped while the job runs.
+struct Job {
     scheduler: Scheduler,
-    id: Option<String>,
+    id: String,
+    runs: bool,
 }
 
-impl Drop for RunningJob {
+/// How long the scheduler may take to answer a message that is only a courtesy.
+const COURTESY: Duration = Duration::from_secs(3);
+
+impl Job {
+    /// Lets the executors remove the files of the result. Without this, they do so after an hour.
+    async fn remove_result(&mut self) {
+        let remove = self.scheduler.clean_job_data(CleanJobDataParams {
+            job_id: self.id.clone(),
+            remove_stage_ids: Vec::new(),
+        });
+        if !matches!(tokio::time::timeout(COURTESY, remove).await, Ok(Ok(_))) {
+            debug!(
+                "the result of job {} stays on the executors for a while",
+                self.id
+            );
+        }
+    }
+}
+
+impl Drop for Job {
     fn drop(&mut self) {
-        let Some(job_id) = self.id.take() else {
+        if !self.runs {
             return;
-        };
+        }
         let mut scheduler = self.scheduler.clone();
+        let job_id = std::mem::take(&mut self.id);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let cancel = scheduler.cancel_job(CancelJobParams {
                     job_id: job_id.clone(),
                 });
-                match tokio::time::timeout(Duration::from_secs(3), cancel).await {
-                    Ok(Ok(_)) => {}
-                    Ok(Err(status)) => warn!("job {job_id} was not cancelled: {status}"),
-                    Err(_) => warn!("job {job_id} was not cancelled: no answer"),
+                if !matches!(tokio::time::timeout(COURTESY, cancel).await, Ok(Ok(_))) {
+                    warn!("job {job_id} may still run: the scheduler did not answer");
                 }
             });
         }

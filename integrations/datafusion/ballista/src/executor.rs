@@ -3,6 +3,7 @@
 use std::net::{IpAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ballista_core::error::{BallistaError, Result};
@@ -10,10 +11,11 @@ use ballista_core::ids::new_instance_id;
 use ballista_core::serde::BallistaLogicalExtensionCodec;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use log::info;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::{executor_id, fingerprint};
-use crate::session::{config, endpoint_settings, server_state};
+use crate::session::{MAX_MESSAGE, config, endpoint_settings, server_state};
 use crate::workdir::WorkDir;
 
 /// How an executor runs.
@@ -41,10 +43,12 @@ pub struct ExecutorOptions {
     pub work_dir: PathBuf,
 }
 
-/// Runs an executor until it is told to stop, by a signal or by the scheduler.
+/// Runs an executor until a signal tells it to stop.
 ///
 /// # Errors
-/// If the scheduler cannot be reached or refuses the executor, or if the ports are taken.
+/// If the scheduler cannot be reached or refuses the executor, if the ports are taken, and if the
+/// executor stops without a signal: its scheduler is gone, or has counted it as lost and stopped it.
+/// Start another one then, as a service manager does.
 pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
     let port = match options.port {
         Some(port) => port,
@@ -54,7 +58,8 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
     let work_dir = WorkDir::create(&options.work_dir, &instance)?;
     info!("executor of build {} on port {port}", fingerprint());
     let functions = (&server_state(config())?).into();
-    start_executor_process(Arc::new(ExecutorProcessConfig {
+    let signalled = signals()?;
+    let process = start_executor_process(Arc::new(ExecutorProcessConfig {
         executor_id: executor_id(&instance),
         bind_host: options.bind.to_string(),
         external_host: Some(options.advertise),
@@ -66,6 +71,8 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         vcores: options.vcores,
         executor_heartbeat_interval_seconds: options.heartbeat.as_secs().max(1),
         memory_pool_size: options.host_memory,
+        grpc_max_decoding_message_size: MAX_MESSAGE,
+        grpc_max_encoding_message_size: MAX_MESSAGE,
         work_dir: Some(work_dir.path().to_string_lossy().into_owned()),
         override_function_registry: Some(Arc::new(functions)),
         override_config_producer: Some(Arc::new(config)),
@@ -73,8 +80,29 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         override_physical_codec: Some(Arc::new(GridstrideCodec::default())),
         override_create_grpc_client_endpoint: Some(endpoint_settings()),
         ..ExecutorProcessConfig::default()
-    }))
-    .await
+    }));
+    process.await?;
+    if signalled.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    Err(BallistaError::General(
+        "stopped: the scheduler is gone, or has counted this executor as lost".to_owned(),
+    ))
+}
+
+/// Returns a flag that is set by the signals which Ballista takes as the request to stop.
+fn signals() -> Result<Arc<AtomicBool>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        set.store(true, Ordering::Relaxed);
+    });
+    Ok(flag)
 }
 
 /// Finds two free ports in a row. Ports from 32768 on are those of outgoing connections, one of

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::fingerprint;
 use crate::guard::{GuardedExecutors, GuardedJobs};
-use crate::session::{client_state, config, endpoint_settings};
+use crate::session::{MAX_MESSAGE, client_state, config, endpoint_settings};
 
 /// How a scheduler runs.
 #[derive(Clone, Debug)]
@@ -89,6 +89,9 @@ fn scheduler_config(options: &SchedulerOptions) -> SchedulerConfig {
         // A job that fails anywhere fails as a whole, so that no part of it runs again.
         task_max_failures: 1,
         stage_max_failures: 1,
+        grpc_server_max_decoding_message_size: MAX_MESSAGE,
+        grpc_server_max_encoding_message_size: MAX_MESSAGE,
+        grpc_client_max_message_size: MAX_MESSAGE,
         override_config_producer: Some(Arc::new(config)),
         override_session_builder: Some(Arc::new(client_state)),
         override_logical_codec: Some(Arc::new(BallistaLogicalExtensionCodec::default())),

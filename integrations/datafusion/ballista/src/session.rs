@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ballista_core::config::{
-    BALLISTA_CLIENT_GRPC_CONNECT_TIMEOUT_SECONDS, BALLISTA_CLIENT_IO_RETRIES_TIMES,
-    BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
+    BALLISTA_CLIENT_GRPC_CONNECT_TIMEOUT_SECONDS, BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE,
+    BALLISTA_CLIENT_IO_RETRIES_TIMES, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
 };
 use ballista_core::extension::{EndpointOverrideFn, SessionConfigExt};
 use ballista_core::optimizer::ballista_default_optimizer_rules;
@@ -84,9 +84,16 @@ pub fn config() -> SessionConfig {
         .with_ballista_physical_extension_codec(Arc::new(GridstrideCodec::default()))
         .with_ballista_override_create_grpc_client_endpoint(endpoint_settings())
         .set_str(BALLISTA_CLIENT_GRPC_CONNECT_TIMEOUT_SECONDS, &seconds)
+        .set_str(
+            BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE,
+            &MAX_MESSAGE.to_string(),
+        )
         .set_str(BALLISTA_CLIENT_IO_RETRIES_TIMES, "2")
         .set_str(BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS, "250")
 }
+
+/// The most bytes of a message, such as the plan of a scan of very many files.
+pub(crate) const MAX_MESSAGE: u32 = 64 << 20;
 
 /// How long a connection may stay silent, and how long its peer may take to answer a ping.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);

@@ -92,10 +92,11 @@ async fn killed_executors_are_survived_by_further_attempts() {
     assert!(right >= KILLS - 2, "{errors:#?}");
 }
 
-/// An executor that is stopped, not dead, counts as lost and comes back.
+/// An executor that was stopped, not dead, counts as lost. When it goes on, it finds that the
+/// scheduler has told it to stop, or joins again if that message is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_executors_are_lost_and_return() {
-    let cluster = Processes::start(2);
+async fn silent_executors_are_lost_and_replaced() {
+    let mut cluster = Processes::start(2);
     let points = cluster.folder.path().join("points");
     write_points(&points, 3_000);
     let expected = run(&embedded(&points).await, FOUR_STAGES).await.unwrap();
@@ -103,8 +104,28 @@ async fn silent_executors_are_lost_and_return() {
     cluster.executors[0].signal("-STOP");
     let error = run_within(SOON, &ctx, FOUR_STAGES).await.unwrap_err();
     assert!(error.to_string().contains("was lost"), "{error}");
-    assert_eq!(run_within(SOON, &ctx, FOUR_STAGES).await.unwrap(), expected);
+    let rows = run_within(SOON, &ctx, FOUR_STAGES).await.unwrap();
+    assert_eq!(rows, expected);
+
     cluster.executors[0].signal("-CONT");
-    cluster.wait_for_joins(3);
-    assert_eq!(run_within(SOON, &ctx, FOUR_STAGES).await.unwrap(), expected);
+    let start = Instant::now();
+    while cluster.joins() < 3 {
+        if let Some(status) = cluster.executors[0].child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(1));
+            assert!(
+                cluster.executors[0]
+                    .log()
+                    .contains("counted this executor as lost")
+            );
+            cluster.executors[0] = cluster.executor();
+            cluster.wait_for_joins(3);
+        }
+        assert!(
+            start.elapsed() < SOON,
+            "the executor neither ends nor joins"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let rows = run_within(SOON, &ctx, FOUR_STAGES).await.unwrap();
+    assert_eq!(rows, expected);
 }

@@ -68,6 +68,18 @@ fn the_client_runs_queries_with_and_without_a_cluster() {
         text(&back.stdout)
     );
 
+    let genome = folder.join("genome.fa");
+    fs::write(&genome, ">one\nACGT\n").unwrap();
+    let fasta = format!("genome={}", genome.display());
+    let file = folder.join("query.sql");
+    fs::write(&file, "SELECT id, sequence FROM genome").unwrap();
+    let read = sql(&["--fasta", &fasta, "--file", file.to_str().unwrap()]);
+    assert!(
+        text(&read.stdout).contains("| one | ACGT     |"),
+        "{}",
+        text(&read.stdout)
+    );
+
     let plan = sql(&[
         "--parquet",
         &table,

@@ -14,6 +14,7 @@ use datafusion::common::DataFusionError;
 use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, SessionContext};
 use gridstride_ballista::{Cluster, LEVELS, cluster_session, config, log_to_stderr};
 use gridstride_datafusion::config::{DeviceName, GridstrideConfig};
+use gridstride_datafusion::fasta::register_fasta;
 
 use crate::output::Output;
 
@@ -34,6 +35,9 @@ struct Args {
     /// A table of one CSV file with a header, or a folder of them
     #[arg(long, value_name = "NAME=PATH")]
     csv: Vec<String>,
+    /// A table of one FASTA file or a folder of them
+    #[arg(long, value_name = "NAME=PATH")]
+    fasta: Vec<String>,
     /// The scheduler of a cluster; without it the query runs in this process
     #[arg(long, value_name = "HOST:PORT")]
     cluster: Option<String>,
@@ -135,6 +139,10 @@ async fn run(args: Args) -> Result<()> {
         let (name, path) = name_and_path(table)?;
         ctx.register_csv(name, path, CsvReadOptions::default())
             .await?;
+    }
+    for table in &args.fasta {
+        let (name, path) = name_and_path(table)?;
+        register_fasta(&ctx, name, path).await?;
     }
     let start = Instant::now();
     let query = if args.explain {
