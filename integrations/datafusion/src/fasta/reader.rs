@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use datafusion::common::Result;
-use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
+use flate2::bufread::MultiGzDecoder;
 use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
 
@@ -15,6 +15,13 @@ const BUFFER: usize = 1 << 18;
 
 /// Bytes that tell how a file is compressed.
 const HEAD: u64 = 6;
+
+/// The largest windows of zstd, those of `zstd --long=31`, as a power of 2.
+const WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
+    31
+} else {
+    30
+};
 
 /// Opens a file, whose bytes are counted in `bytes` as they are in the store.
 pub async fn open(
@@ -34,25 +41,51 @@ pub async fn open(
 }
 
 /// Returns the text of a file, decompressed if its first bytes say so.
-pub fn decompressed(mut raw: Box<dyn Read + Send>) -> Result<impl BufRead> {
+///
+/// # Errors
+/// If the file cannot be read, or is compressed in another way.
+pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let mut head = Vec::new();
     raw.by_ref().take(HEAD).read_to_end(&mut head)?;
-    let compression = compression(&head);
+    let compression = Compression::of(&head);
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
-    let text = compression.convert_read(whole)?;
+    let text: Box<dyn Read + Send> = match compression {
+        Compression::None => Box::new(whole),
+        Compression::Gzip => Box::new(MultiGzDecoder::new(whole)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(whole)?;
+            decoder.window_log_max(WINDOW_LOG)?;
+            Box::new(decoder)
+        }
+        Compression::Unknown(name) => {
+            let message = format!("it is compressed by {name}: compress it by gzip or zstd");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+    };
     Ok(BufReader::with_capacity(BUFFER, text))
 }
 
-fn compression(head: &[u8]) -> FileCompressionType {
-    match head {
-        [0x1f, 0x8b, ..] => FileCompressionType::GZIP,
-        // A frame, or a frame to skip.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            FileCompressionType::ZSTD
+/// How a file is compressed.
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+    /// A known format that cannot be read.
+    Unknown(&'static str),
+}
+
+impl Compression {
+    /// Tells the compression by the first bytes of a file.
+    fn of(head: &[u8]) -> Compression {
+        match head {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            // A frame, or a frame to skip.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Unknown("bzip2"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Compression::Unknown("xz"),
+            [b'P', b'K', 3, 4, ..] => Compression::Unknown("zip"),
+            _ => Compression::None,
         }
-        [b'B', b'Z', b'h', ..] => FileCompressionType::BZIP2,
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => FileCompressionType::XZ,
-        _ => FileCompressionType::UNCOMPRESSED,
     }
 }
 
