@@ -18,7 +18,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use datafusion::common::config::ConfigExtension;
 use datafusion::common::{config_field, config_namespace};
@@ -214,6 +214,15 @@ pub fn open(name: DeviceName) -> Result<Device> {
     };
     open.insert(name, device.clone());
     Ok(device)
+}
+
+/// Waits until no other call computes on a device with a memory limit, and returns a guard for a
+/// call. Calls at the same time would take the memory from each other; alone, a call divides its
+/// work so that it fits. Devices without a limit have no guard.
+pub(crate) fn turn(device: &Device) -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let limited = device.memory_limit().is_some();
+    limited.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use super::exec::NAME;
 use super::gather::{Chunk, bucket_start};
 use super::parameters::{TimeBucketParameters, is_count};
 use crate::arrow::into_buffer;
+use crate::config;
 use crate::error::external;
 
 /// What the calls of a partition have in common.
@@ -100,6 +101,7 @@ impl Work {
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> gridstride::Result<Aggregates> {
+        let _turn = config::turn(&self.device);
         if self.device.kind() != DeviceKind::Cpu {
             match self.aggregate_on_device(offsets, timestamps, values) {
                 // The call for host arrays divides the work so that it fits.

@@ -82,6 +82,7 @@ mod gather;
 mod logical;
 mod options;
 mod parameters;
+mod piece;
 mod stream;
 
 pub use calls::TimeBucketsExt;

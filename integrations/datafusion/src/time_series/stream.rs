@@ -16,8 +16,9 @@ use futures::{Stream, StreamExt, TryStreamExt, stream};
 use super::compute::{Buckets, Work};
 use super::exec::NAME;
 use super::fill::Filler;
-use super::gather::{Chunk, Gatherer, Piece};
+use super::gather::{Chunk, Gatherer};
 use super::parameters::TimeBucketParameters;
+use super::piece::Piece;
 use crate::config;
 use crate::error::external;
 
@@ -49,6 +50,7 @@ pub(super) fn run(
     let consumer = MemoryConsumer::new(format!("{NAME}[{partition}]"));
     let gathering = Gathering {
         input: input.fuse(),
+        parameters: Arc::clone(&parameters),
         gatherer: Gatherer::new(
             Arc::clone(&parameters),
             consumer.register(context.memory_pool()),
@@ -120,6 +122,7 @@ impl Calls {
 /// The input, and what is gathered of it.
 struct Gathering {
     input: stream::Fuse<SendableRecordBatchStream>,
+    parameters: Arc<TimeBucketParameters>,
     gatherer: Gatherer,
     /// Rows for which the memory did not suffice.
     waiting: Option<Piece>,
@@ -149,7 +152,7 @@ impl Gathering {
                     };
                     let _timer = self.gather_time.timer();
                     self.input_rows.add(batch.num_rows());
-                    self.gatherer.piece(&batch)?
+                    Piece::new(&self.parameters.names, &batch)?
                 }
             };
             let Some(piece) = piece else {

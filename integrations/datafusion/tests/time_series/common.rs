@@ -7,6 +7,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext, col};
+use gridstride::Device;
+use gridstride::device::DeviceKind;
+use gridstride_datafusion::config::{self, DeviceName, set_default_device};
 
 /// Returns a session on the CPU with a number of partitions.
 pub fn session(partitions: usize) -> SessionContext {
@@ -22,6 +25,17 @@ pub fn set(ctx: &SessionContext, name: &str, value: &str) {
     let state = ctx.state_ref();
     let mut state = state.write();
     state.config_mut().options_mut().set(name, value).unwrap();
+}
+
+/// Makes a simulator with little memory the device of `auto` in this process, and returns it.
+pub fn limited_device() -> Device {
+    set_default_device(Device::simulator().unwrap().with_memory_limit(128 << 10));
+    let device = config::open(DeviceName::Auto).unwrap();
+    assert_eq!(
+        (device.kind(), device.memory_limit()),
+        (DeviceKind::Simulator, Some(128 << 10))
+    );
+    device
 }
 
 /// Returns the rows of a query.

@@ -130,6 +130,10 @@ async fn null_series_and_timestamps_name_their_column() {
 async fn a_wrong_order_is_found() {
     for (points, part) in [
         (
+            "('a', 0, 1.0), ('b', 1, 1.0), ('a', 2, 1.0)",
+            "the input is not in the order of series and timestamps",
+        ),
+        (
             "('b', 0, 1.0), ('a', 0, 1.0)",
             "the input is not in the order of series and timestamps",
         ),

@@ -8,7 +8,7 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 
-use crate::common::{Point, Random, batch, error, register, set, text};
+use crate::common::{Point, Random, batch, error, limited_device, register, set, text};
 
 const QUERY: &str = "SELECT * FROM time_buckets('points', 's', 't', 'v', '1000', 'count,sum')";
 
@@ -125,4 +125,18 @@ async fn dropping_the_stream_stops_the_work_and_frees_its_memory() {
     let metrics = plan.metrics().unwrap();
     let read = metrics.sum_by_name("input_rows").unwrap().as_usize();
     assert!(read < points.len() / 2, "{read} of {} rows", points.len());
+}
+
+#[tokio::test]
+async fn calls_are_divided_if_the_memory_of_the_device_does_not_suffice() {
+    let device = limited_device();
+    let points = Random(8).points(20_000, true);
+    let ctx = session(1 << 30);
+    register(&ctx, "points", vec![batches(&points)], false);
+    let query = "SELECT * FROM time_buckets('points', 's', 't', 'v', '1000', 'count,max,rate:sum')
+        ORDER BY series, timestamp";
+    let expected = text(&ctx, query).await;
+    set(&ctx, "gridstride.device", "auto");
+    assert_eq!(text(&ctx, query).await, expected);
+    assert_eq!(device.memory_used(), Some(0));
 }

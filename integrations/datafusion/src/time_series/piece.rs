@@ -1,0 +1,145 @@
+//! The rows of one batch of the input, checked.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Int64Array, RecordBatch, make_comparator,
+};
+use datafusion::arrow::compute::kernels::cmp::distinct;
+use datafusion::arrow::compute::{
+    CastOptions, SortOptions, cast_with_options, filter_record_batch, is_not_null,
+};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
+use datafusion::common::utils::memory::get_record_batch_memory_size;
+use datafusion::common::{Result, exec_err};
+
+use super::exec::NAME;
+use super::parameters::ColumnNames;
+
+/// Rows of one batch, without those whose value is null.
+pub(super) struct Piece {
+    /// `None` if all points are one series.
+    pub series: Option<ArrayRef>,
+    pub timestamps: Int64Array,
+    /// `f32` or `f64`, without nulls.
+    pub values: ArrayRef,
+    /// The memory of the rows, and of their copy beside those of other pieces.
+    pub bytes: usize,
+}
+
+impl Piece {
+    /// Checks a batch, and returns its rows whose value is not null; `None` if there are none.
+    ///
+    /// # Errors
+    /// If a series or timestamp is null.
+    pub fn new(names: &ColumnNames, batch: &RecordBatch) -> Result<Option<Piece>> {
+        let filtered;
+        let (keys, values) = match batch.columns() {
+            [keys @ .., values] => (keys, values),
+            [] => return exec_err!("{NAME}: the input has no columns"),
+        };
+        let names = names.series.iter().chain([&names.timestamp]);
+        for (array, name) in keys.iter().zip(names) {
+            let nulls = array.logical_null_count();
+            if nulls > 0 {
+                return exec_err!(
+                    "{NAME}: {nulls} of {} rows are null in column {name:?}: a point needs a series and a timestamp; leave these rows out by a view with {name:?} IS NOT NULL",
+                    array.len()
+                );
+            }
+        }
+        let batch = match values.null_count() {
+            0 => batch,
+            _ => {
+                filtered = filter_record_batch(batch, &is_not_null(values)?)?;
+                &filtered
+            }
+        };
+        if batch.num_rows() == 0 {
+            return Ok(None);
+        }
+        let (timestamps, values) = (batch.column(keys.len() - 1), batch.column(keys.len()));
+        let options = CastOptions {
+            safe: false,
+            ..Default::default()
+        };
+        // Free except for dates of 32 bits and smaller integers.
+        let timestamps = cast_with_options(timestamps, &DataType::Int64, &options)?;
+        let width = values.data_type().primitive_width().unwrap_or_default();
+        let copied = batch.num_rows() * (size_of::<i64>() + width);
+        Ok(Some(Piece {
+            series: (keys.len() == 2).then(|| Arc::clone(batch.column(0))),
+            timestamps: timestamps.as_primitive::<Int64Type>().clone(),
+            values: Arc::clone(values),
+            bytes: get_record_batch_memory_size(batch) + copied,
+        }))
+    }
+
+    /// Returns rows, which take an amount of memory.
+    pub fn slice(&self, start: usize, len: usize, bytes: usize) -> Piece {
+        Piece {
+            series: self.series.as_ref().map(|series| series.slice(start, len)),
+            timestamps: self.timestamps.slice(start, len),
+            values: self.values.slice(start, len),
+            bytes,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.timestamps.len()
+    }
+
+    pub fn value(&self, row: usize) -> f64 {
+        match self.values.data_type() {
+            DataType::Float32 => f64::from(self.values.as_primitive::<Float32Type>().value(row)),
+            _ => self.values.as_primitive::<Float64Type>().value(row),
+        }
+    }
+
+    /// Returns the first row of each series that begins here, and not in the rows before.
+    ///
+    /// # Errors
+    /// If a series is below the one before it. All rows are compared: a wrong order would give wrong
+    /// buckets.
+    pub fn first_rows(&self, before: Option<&Piece>) -> Result<Vec<usize>> {
+        let Some(series) = &self.series else {
+            return Ok(if before.is_none() {
+                vec![0]
+            } else {
+                Vec::new()
+            });
+        };
+        let options = SortOptions::default();
+        let mut firsts = Vec::new();
+        let begins = match before.and_then(|before| before.series.as_ref()) {
+            None => true,
+            Some(before) => {
+                let order = make_comparator(before, series, options)?(before.len() - 1, 0);
+                is_next(order)?
+            }
+        };
+        if begins {
+            firsts.push(0);
+        }
+        let compare = make_comparator(series, series, options)?;
+        let last = series.len() - 1;
+        let differs = distinct(&series.slice(0, last), &series.slice(1, last))?;
+        for row in differs.values().set_indices() {
+            is_next(compare(row, row + 1))?;
+            firsts.push(row + 1);
+        }
+        Ok(firsts)
+    }
+}
+
+/// Whether a series is another than the one before it.
+fn is_next(order: Ordering) -> Result<bool> {
+    match order {
+        Ordering::Less => Ok(true),
+        Ordering::Equal => Ok(false),
+        Ordering::Greater => exec_err!(
+            "{NAME}: the input is not in the order of series and timestamps: is the table's WITH ORDER right?"
+        ),
+    }
+}
