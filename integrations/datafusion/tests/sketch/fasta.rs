@@ -16,14 +16,14 @@ use crate::support::{Random, error, rows, session, sorted, texts};
 
 /// How a test's file is compressed.
 #[derive(Clone, Copy)]
-pub enum Compression {
+enum Compression {
     None,
     Gzip,
     Zstd,
 }
 
 /// Compresses text as one member or frame.
-pub fn compressed(text: &str, compression: Compression) -> Vec<u8> {
+fn compressed(text: &str, compression: Compression) -> Vec<u8> {
     match compression {
         Compression::None => text.into(),
         Compression::Gzip => {
@@ -35,7 +35,7 @@ pub fn compressed(text: &str, compression: Compression) -> Vec<u8> {
     }
 }
 
-pub async fn create(context: &SessionContext, name: &str, location: impl AsRef<Path>) {
+async fn create(context: &SessionContext, name: &str, location: impl AsRef<Path>) {
     let location = location.as_ref().display();
     let query = format!("CREATE EXTERNAL TABLE {name} STORED AS FASTA LOCATION '{location}'");
     rows(context, &query).await.unwrap();
