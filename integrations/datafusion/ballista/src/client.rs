@@ -26,6 +26,7 @@ use tonic::transport::Channel;
 use crate::checked::counted;
 use crate::guard::RETRY;
 use crate::session::endpoint_settings;
+use crate::wording::readable;
 
 /// A plan, encoded, and where it is to run.
 pub(crate) struct Query {
@@ -146,7 +147,7 @@ async fn execute(query: &Query) -> Result<(Job, Vec<PartitionLocation>)> {
         running.id = job.job_id;
         running.runs = false;
         match job.status {
-            Some(Status::Failed(failure)) => return exec_err!("{}", failure.error.trim_end()),
+            Some(Status::Failed(failure)) => return exec_err!("{}", readable(&failure.error)),
             Some(Status::Successful(success)) => return Ok((running, success.partition_location)),
             _ => running.runs = true,
         }

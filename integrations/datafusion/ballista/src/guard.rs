@@ -2,7 +2,9 @@
 //! the [audit](crate::audit), and of a lost executor at once.
 //!
 //! Both guards wrap Ballista's records in memory. Everything that a client is told about its job
-//! passes through [`GuardedJobs`].
+//! passes through [`GuardedJobs`] if the client asks for its status to be pushed, as gridstride's
+//! does. (A client that polls is answered from the running job itself until that is saved, so that
+//! it can see a success shortly before the audit.)
 
 mod executors;
 mod jobs;

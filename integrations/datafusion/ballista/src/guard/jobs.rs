@@ -22,13 +22,9 @@ use crate::audit::audit;
 /// read differently.
 const LOST_INPUT: &str = "most recent failure reason";
 
-/// Jobs that run, and who waits for them.
-#[derive(Default)]
-struct Running {
-    jobs: HashMap<JobId, Job>,
-}
-
+/// A job that runs.
 struct Job {
+    /// Who waits for it.
     client: Option<JobStatusSubscriber>,
     /// Why the job was given up, once it was.
     doom: Option<String>,
@@ -41,7 +37,7 @@ pub(crate) type Cancel = Box<dyn Fn(JobId) -> BoxFuture<'static, ()> + Send + Sy
 /// The records of jobs.
 pub(crate) struct GuardedJobs {
     records: InMemoryJobState,
-    running: Mutex<Running>,
+    running: Mutex<HashMap<JobId, Job>>,
     cancel: OnceLock<Cancel>,
 }
 
@@ -62,7 +58,7 @@ impl GuardedJobs {
         );
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, HashMap<JobId, Job>> {
         // The map is valid between statements, also after a panic elsewhere.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,7 +74,7 @@ impl GuardedJobs {
 
     fn doom(&self, reason: &str) -> Vec<JobId> {
         let mut doomed = Vec::new();
-        for (id, job) in &mut self.running().jobs {
+        for (id, job) in self.running().iter_mut() {
             if job.doom.is_some() {
                 continue;
             }
@@ -100,7 +96,7 @@ impl GuardedJobs {
     }
 
     pub(crate) fn any_running(&self) -> bool {
-        self.running().jobs.values().any(|job| job.doom.is_none())
+        self.running().values().any(|job| job.doom.is_none())
     }
 }
 
@@ -169,7 +165,7 @@ impl JobState for GuardedJobs {
             client: subscriber,
             doom: None,
         };
-        self.running().jobs.insert(job_id, job);
+        self.running().insert(job_id, job);
         Ok(())
     }
 
@@ -190,11 +186,7 @@ impl JobState for GuardedJobs {
     }
 
     async fn save_job(&self, job_id: &JobId, graph: &ExecutionGraphBox) -> Result<()> {
-        let doom = self
-            .running()
-            .jobs
-            .get(job_id)
-            .and_then(|job| job.doom.clone());
+        let doom = self.running().get(job_id).and_then(|job| job.doom.clone());
         let graph = audited(graph, doom.as_deref());
         self.records.save_job(job_id, &graph).await?;
         let status = graph.status().clone();
@@ -203,12 +195,8 @@ impl JobState for GuardedJobs {
             status.status,
             Some(Status::Failed(_) | Status::Successful(_))
         );
-        let job = if ended {
-            running.jobs.remove(job_id)
-        } else {
-            None
-        };
-        let client = match (&job, running.jobs.get(job_id)) {
+        let job = if ended { running.remove(job_id) } else { None };
+        let client = match (&job, running.get(job_id)) {
             (Some(job), _) | (None, Some(job)) if job.doom.is_none() => job.client.clone(),
             _ => None,
         };

@@ -48,7 +48,7 @@ async fn corrupt_and_missing_files_are_errors() {
 /// An executor that has no device memory left says which operator needed it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_little_device_memory_is_an_error() {
-    let cluster = Processes::start_with(1, &["--device", "simulator", "--memory-limit", "1000"]);
+    let cluster = Processes::start_with(1, &["--device", "simulator", "--memory-limit", "100"]);
     let points = cluster.folder.path().join("points");
     write_points(&points, 500);
     let ctx = cluster.session(&points, 1).await;
@@ -57,7 +57,8 @@ async fn too_little_device_memory_is_an_error() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("TimeBucketExec"), "{error}");
-    assert!(error.contains("1000 bytes are free"), "{error}");
+    assert!(error.contains("100 bytes are free"), "{error}");
+    assert!(!error.contains("DataFusionError("), "{error}");
     // The executor lives on.
     assert!(run_within(SOON, &ctx, FOUR_STAGES).await.is_ok());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use crate::harness::{Processes, SQL, free_ports};
+use crate::harness::{Processes, SQL, eventually, free_ports};
 
 fn sql(arguments: &[&str]) -> Output {
     Command::new(SQL).args(arguments).output().unwrap()
@@ -162,16 +162,18 @@ fn nothing_listens_beyond_loopback() {
         let names = targets.map(|target| target.to_string_lossy().into_owned());
         names.collect::<Vec<_>>()
     };
-    let mut ours = inodes(cluster.scheduler.child.id());
-    ours.extend(inodes(cluster.executors[0].child.id()));
-    let mut found = 0;
-    for (address, port, inode) in [listening("/proc/net/tcp"), listening("/proc/net/tcp6")].concat()
-    {
-        if ours.contains(&format!("socket:[{inode}]")) {
-            // 127.0.0.1, as a little-endian number.
-            assert_eq!(address, "0100007F", "port {port}");
-            found += 1;
-        }
+    let sockets = || {
+        let mut ours = inodes(cluster.scheduler.child.id());
+        ours.extend(inodes(cluster.executors[0].child.id()));
+        let mut sockets = [listening("/proc/net/tcp"), listening("/proc/net/tcp6")].concat();
+        sockets.retain(|(_, _, inode)| ours.contains(&format!("socket:[{inode}]")));
+        sockets
+    };
+    eventually("the scheduler's port and two of the executor", || {
+        sockets().len() >= 3
+    });
+    for (address, port, _) in sockets() {
+        // 127.0.0.1, as a little-endian number.
+        assert_eq!(address, "0100007F", "port {port}");
     }
-    assert_eq!(found, 3, "the scheduler's port and two of the executor");
 }
