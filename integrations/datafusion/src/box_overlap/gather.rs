@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{Int32Type, SchemaRef};
+use datafusion::arrow::datatypes::Int32Type;
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::physical_plan::metrics::Count;
 use futures::StreamExt;
 
-/// Rows that were gathered, and the memory that is reserved for them.
+/// Rows that were gathered, and the memory that is reserved for them: twice what they take, for the
+/// batches that they were in, and then for their boxes.
 #[derive(Debug)]
 pub struct Gathered {
     /// The rows.
@@ -25,7 +26,7 @@ pub struct Gathered {
 /// Reads an input in large batches.
 pub struct Gatherer {
     input: SendableRecordBatchStream,
-    /// What was read but not returned, for [`next_bin`](Self::next_bin).
+    /// What was read but not returned.
     rest: Option<RecordBatch>,
     consumer: MemoryConsumer,
     pool: Arc<dyn MemoryPool>,
@@ -54,15 +55,25 @@ impl Gatherer {
         }
     }
 
-    /// Returns the next rows: `rows` or somewhat more, and fewer at the end of the input. `None` if
-    /// there are none.
+    /// Returns the next rows: `rows` or somewhat more, and fewer at the end of the input or if the
+    /// memory does not suffice. `None` if there are none.
     pub async fn next(&mut self, rows: usize) -> Result<Option<Gathered>> {
         let mut parts = Parts::new(self);
         while parts.rows < rows {
-            let Some(batch) = self.read().await? else {
-                break;
+            let batch = match self.rest.take() {
+                Some(batch) => batch,
+                None => match self.read().await? {
+                    Some(batch) => batch,
+                    None => break,
+                },
             };
-            parts.push(batch)?;
+            match parts.push(&batch) {
+                Err(_) if parts.rows > 0 => {
+                    self.rest = Some(batch);
+                    break;
+                }
+                pushed => pushed?,
+            }
         }
         if parts.rows == 0 {
             return Ok(None);
@@ -74,7 +85,7 @@ impl Gatherer {
     pub async fn all(&mut self) -> Result<Gathered> {
         let mut parts = Parts::new(self);
         while let Some(batch) = self.read().await? {
-            parts.push(batch)?;
+            parts.push(&batch)?;
         }
         self.finish(parts)
     }
@@ -93,7 +104,7 @@ impl Gatherer {
         while self.peek_bin().await? == Some(bin) {
             let Some(batch) = self.rest.take() else { break };
             let end = bins(&batch).partition_point(|&other| other <= bin);
-            parts.push(batch.slice(0, end))?;
+            parts.push(&batch.slice(0, end))?;
             if end < batch.num_rows() {
                 self.rest = Some(batch.slice(end, batch.num_rows() - end));
             }
@@ -113,7 +124,7 @@ impl Gatherer {
         Ok(None)
     }
 
-    /// Joins the parts, which takes memory for all of them once more.
+    /// Joins the parts.
     fn finish(&mut self, parts: Parts) -> Result<Gathered> {
         /// Indices of rows have 32 bits, and the library takes fewer than 2³¹ boxes.
         const MAX_ROWS: usize = i32::MAX as usize;
@@ -133,14 +144,7 @@ impl Gatherer {
         self.rows += rows as u64;
         let batch = match <[RecordBatch; 1]>::try_from(batches) {
             Ok([batch]) => batch,
-            Err(batches) => {
-                reservation.try_grow(reservation.size())?;
-                let schema: SchemaRef = self.input.schema();
-                let batch = concat_batches(&schema, &batches)?;
-                drop(batches);
-                reservation.try_resize(memory_size(&batch))?;
-                batch
-            }
+            Err(batches) => concat_batches(&self.input.schema(), &batches)?,
         };
         Ok(Gathered {
             batch,
@@ -150,7 +154,7 @@ impl Gatherer {
     }
 }
 
-/// Batches to be joined, and the memory that is reserved for them.
+/// Batches to be joined, and the memory that is reserved for them and for their copy in one batch.
 struct Parts {
     batches: Vec<RecordBatch>,
     rows: usize,
@@ -167,10 +171,10 @@ impl Parts {
         }
     }
 
-    fn push(&mut self, batch: RecordBatch) -> Result<()> {
-        self.reservation.try_grow(memory_size(&batch))?;
+    fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.reservation.try_grow(2 * memory_size(batch))?;
         self.rows += batch.num_rows();
-        self.batches.push(batch);
+        self.batches.push(batch.clone());
         Ok(())
     }
 }

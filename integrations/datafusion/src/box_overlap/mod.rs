@@ -42,8 +42,9 @@
 //!
 //! # Memory
 //! The rows of a search, both sides, are in memory that is reserved from the engine's pool, and so
-//! are its pairs, `gridstride.box_pairs` at a time. A pool that is too small is an error that names
-//! the operator. With tiles, more [bins](BoxOverlapOptions::bins) need less memory, unless
+//! are its pairs, `gridstride.box_pairs` at a time. The side that is not replicated is searched in
+//! smaller batches if the memory requires. A pool that is too small is an error that names the
+//! operator. With tiles, more [bins](BoxOverlapOptions::bins) need less memory, unless
 //! [tiles](BoxOverlapOptions::tile) are so large that one holds most boxes.
 
 mod box_type;

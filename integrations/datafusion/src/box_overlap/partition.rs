@@ -14,11 +14,11 @@ use futures::future::{BoxFuture, Shared};
 
 use super::box_type::BoxColumns;
 use super::boxes::AnyBoxes;
-use super::gather::{Gathered, Gatherer};
+use super::gather::{Gathered, Gatherer, memory_size};
 use super::output::{Send, Sink};
 use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
 use super::schema::Columns;
-use super::search::{Search, Side};
+use super::search::{ROW_BYTES, Search, Side};
 use crate::config;
 use crate::error::external;
 
@@ -37,7 +37,9 @@ pub struct Loaded {
 impl Loaded {
     fn new(rows: Gathered, boxes: &BoxColumns) -> Result<Loaded> {
         let any = AnyBoxes::new(boxes, &rows.batch, rows.first_row)?;
-        rows.reservation.try_grow(any.copied_bytes())?;
+        let search = any.copied_bytes() + rows.batch.num_rows() * ROW_BYTES;
+        rows.reservation
+            .try_resize(memory_size(&rows.batch) + search)?;
         Ok(Loaded {
             side: Side {
                 columns: rows.batch.columns().to_vec(),

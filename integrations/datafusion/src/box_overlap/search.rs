@@ -12,6 +12,10 @@ use super::output::{Output, Sink, state};
 use super::parameters::{BoxJoinType, Placement};
 use crate::error::external;
 
+/// The bytes that a row takes in a search besides the row: its number of pairs, whether there are any,
+/// and its index.
+pub const ROW_BYTES: usize = 9;
+
 /// The bytes that a pair takes on the host besides the rows: in the library's result and in the
 /// indices of both sides.
 const PAIR_BYTES: usize = 12;

@@ -200,6 +200,12 @@ async fn only_needed_columns_are_read() {
     );
     let plan = physical_plan(
         &ctx,
+        "SELECT r_id AS a, l_id AS b FROM box_overlap('l', 'box', 'r', 'box')",
+    );
+    let plan = plan.await;
+    assert!(plan.contains("projection=[id, id], device="), "{plan}");
+    let plan = physical_plan(
+        &ctx,
         "SELECT name FROM box_overlap('l', 'box', 'r', 'box', 'semi')",
     );
     let plan = plan.await;

@@ -74,13 +74,13 @@ async fn large_sides_are_partitioned_by_tiles() {
     assert!(given.contains("tiles(size=[3.0, 4.5], bins=3)"), "{given}");
 }
 
-fn limited(pool: Arc<dyn MemoryPool>) -> SessionContext {
+fn limited(pool: Arc<dyn MemoryPool>, partitions: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(pool)
         .build_arc()
         .unwrap();
     let config = SessionConfig::new()
-        .with_target_partitions(2)
+        .with_target_partitions(partitions)
         .with_batch_size(512)
         .with_sort_spill_reservation_bytes(100_000);
     let ctx = SessionContext::new_with_config_rt(config, runtime);
@@ -108,7 +108,7 @@ fn count(options: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_little_memory_is_an_error_that_names_the_operator() {
-    let ctx = limited(Arc::new(GreedyMemoryPool::new(300_000)));
+    let ctx = limited(Arc::new(GreedyMemoryPool::new(300_000)), 2);
     chains(&ctx, 20_000).await;
     let error = rows(&ctx, &count("method=replicate_right"))
         .await
@@ -120,9 +120,9 @@ async fn too_little_memory_is_an_error_that_names_the_operator() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tiles_spill_and_need_the_memory_of_one_bin() {
-    let ctx = limited(Arc::new(FairSpillPool::new(4_000_000)));
+    let ctx = limited(Arc::new(FairSpillPool::new(4_000_000)), 2);
     chains(&ctx, 60_000).await;
-    let sql = count("method=tiles,tile=10,bins=800");
+    let sql = count("method=tiles,tile=10,bins=2000");
     let plan = ctx
         .sql(&sql)
         .await
@@ -139,6 +139,23 @@ async fn tiles_spill_and_need_the_memory_of_one_bin() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("BoxOverlapExec"), "{error}");
+}
+
+/// The probe side alone is larger than the memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_are_as_small_as_the_memory_requires() {
+    let ctx = limited(Arc::new(GreedyMemoryPool::new(2_000_000)), 1);
+    chains(&ctx, 60_000).await;
+    let few = "CREATE VIEW few AS SELECT * FROM r WHERE id <= 500";
+    ctx.sql(few).await.unwrap();
+    set(&ctx, "box_pairs", 1000).await;
+    let sql = count("method=replicate_right");
+    let sql = sql.replace("'r'", "'few r'");
+    let pairs = 3 * 500 - 1;
+    assert_eq!(
+        rows(&ctx, &sql).await.unwrap(),
+        [format!("|{pairs}|{}|", 40 * pairs)]
+    );
 }
 
 fn spills(plan: &Arc<dyn ExecutionPlan>) -> usize {
