@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct BoxColumns {
     /// The table's name, for messages.
     pub table: String,
-    /// The positions of the columns in the input: one of type `FixedSizeList`, or 4 or 6 of numbers.
+    /// The positions of the columns in the input: one of type `FixedSizeList`, or 4 or 6 of
+    /// numbers.
     pub columns: Vec<usize>,
 }
 

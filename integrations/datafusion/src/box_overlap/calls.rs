@@ -80,7 +80,8 @@ const NAME: &str = "box_overlap";
 ///
 /// Tables are named with an alias if wanted, `'parts a'`; a join of a table with itself needs one.
 /// Boxes are the name of a column, or of 4 or 6 columns with commas between them. The join is
-/// `inner`, `left`, `semi` or `anti`; the default is `inner`. [Options](BoxOverlapOptions) are text.
+/// `inner`, `left`, `semi` or `anti`; the default is `inner`. [Options](BoxOverlapOptions) are
+/// text.
 ///
 /// The result has the columns of both tables. Columns whose name both tables have are
 /// `table_column`.

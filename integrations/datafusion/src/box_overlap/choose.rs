@@ -170,8 +170,8 @@ impl Sample {
         }
     }
 
-    /// Returns eight times the extent that nine of ten boxes have at most: few boxes are then in more
-    /// than one tile along an axis. If all boxes are points, returns a part of the bounds.
+    /// Returns eight times the extent that nine of ten boxes have at most: few boxes are then in
+    /// more than one tile along an axis. If all boxes are points, returns a part of the bounds.
     fn tile_size(mut self) -> Vec<f64> {
         const EXTENTS: f64 = 8.0;
         const PARTS: f64 = 64.0;

@@ -38,15 +38,15 @@ use crate::config::{self, DeviceName};
 /// [`batch_rows`](BoxOverlapParameters::batch_rows), whichever is larger: each batch is one search,
 /// which indexes the replicated side.
 ///
-/// By tiles, both inputs are [`BoxTileExec`](super::BoxTileExec)s, partitioned and sorted by the bin,
-/// their last column. Each bin is one search, and only one bin of each partition is in memory. A left,
-/// semi or anti join by tiles cannot decide about every row of its left input: it has another column
-/// at the end, with which [`BoxMatchExec`](super::BoxMatchExec) decides.
+/// By tiles, both inputs are [`BoxTileExec`](super::BoxTileExec)s, partitioned and sorted by the
+/// bin, their last column. Each bin is one search, and only one bin of each partition is in memory.
+/// A left, semi or anti join by tiles cannot decide about every row of its left input: it has
+/// another column at the end, with which [`BoxMatchExec`](super::BoxMatchExec) decides.
 ///
-/// Metrics: `input_rows` and `input_bytes` of both inputs, with the copies of boxes in several bins;
-/// `searches`, the library's calls; `search_time`, the time in these calls, with the copies to and
-/// from the device, which the library does not measure separately; `take_time`, the time in which
-/// the CPU gathers the users' columns of the result.
+/// Metrics: `input_rows` and `input_bytes` of both inputs, with the copies of boxes in several
+/// bins; `searches`, the library's calls; `search_time`, the time in these calls, with the copies
+/// to and from the device, which the library does not measure separately; `take_time`, the time in
+/// which the CPU gathers the users' columns of the result.
 #[derive(Debug)]
 pub struct BoxOverlapExec {
     parameters: BoxOverlapParameters,

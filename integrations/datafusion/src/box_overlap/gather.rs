@@ -185,8 +185,8 @@ fn bins(batch: &RecordBatch) -> &[i32] {
     bins.as_primitive::<Int32Type>().values()
 }
 
-/// Returns the bytes of a batch's rows. Unlike `get_array_memory_size`, which counts the memory that
-/// the arrays keep alive, slices of one large batch count as much as all of it, once.
+/// Returns the bytes of a batch's rows. Unlike `get_array_memory_size`, which counts the memory
+/// that the arrays keep alive, slices of one large batch count as much as all of it, once.
 pub fn memory_size(batch: &RecordBatch) -> usize {
     let size = |array: &Arc<dyn Array>| {
         let size = array.to_data().get_slice_memory_size();

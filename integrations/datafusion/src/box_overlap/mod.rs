@@ -1,9 +1,10 @@
 //! Box overlap: a join of two tables on their axis-aligned boxes.
 //!
-//! A box is a `FixedSizeList` of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z, or
-//! as many columns, of `Float32`, `Float64` or `Int32`. Two boxes overlap as
-//! [`gridstride::box_overlap`] defines: touching counts, infinite limits are valid, NaN and a minimum
-//! above its maximum are errors. A null box, and a box with a null number, overlaps nothing.
+//! A box is a `FixedSizeList` of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z,
+//! or as many columns, of `Float32`, `Float64` or `Int32`. Two boxes overlap as
+//! [`gridstride::box_overlap`] defines: touching counts, infinite limits are valid, NaN and a
+//! minimum above its maximum are errors. A null box, and a box with a null number, overlaps
+//! nothing.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -29,14 +30,15 @@
 //! ```
 //!
 //! # Plans
-//! A side that fits into memory is replicated: [`BoxOverlapExec`] reads it whole, and the other side
-//! in batches. This is the choice for a side that is known to have at most `gridstride.box_tile_rows`
-//! rows, and if the numbers of rows are unknown. Left, semi and anti joins replicate the right side.
+//! A side that fits into memory is replicated: [`BoxOverlapExec`] reads it whole, and the other
+//! side in batches. This is the choice for a side that is known to have at most
+//! `gridstride.box_tile_rows` rows, and if the numbers of rows are unknown. Left, semi and anti
+//! joins replicate the right side.
 //!
 //! If both sides are large, [`BoxTileExec`] copies each row to the bins of the [tiles](Tiling) that
 //! its box touches, both sides are partitioned and sorted by the bin, which may spill to disk, and
-//! each bin is one search. Left, semi and anti joins need another step, [`BoxMatchExec`], for the rows
-//! whose boxes touch several bins.
+//! each bin is one search. Left, semi and anti joins need another step, [`BoxMatchExec`], for the
+//! rows whose boxes touch several bins.
 //!
 //! The rows of the result are the same with each plan. Their order is not defined.
 //!

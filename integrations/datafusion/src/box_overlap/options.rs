@@ -13,11 +13,11 @@ pub enum BoxOverlapMethod {
     /// number of rows is unknown; uses tiles if the rows are known to be more.
     #[default]
     Auto,
-    /// Replicates the left table: each partition of the right table is searched together with all of
-    /// it. For inner joins only.
+    /// Replicates the left table: each partition of the right table is searched together with all
+    /// of it. For inner joins only.
     ReplicateLeft,
-    /// Replicates the right table: each partition of the left table is searched together with all of
-    /// it.
+    /// Replicates the right table: each partition of the left table is searched together with all
+    /// of it.
     ReplicateRight,
     /// Partitions both tables by tiles of space.
     Tiles,
@@ -54,11 +54,12 @@ pub struct BoxOverlapOptions {
     /// How the rows of both tables come together.
     pub method: BoxOverlapMethod,
     /// The length of a tile along each axis, or one for all axes. If there are none, planning reads
-    /// the first rows of both tables and takes eight times the extent that nine of ten boxes have at
-    /// most.
+    /// the first rows of both tables and takes eight times the extent that nine of ten boxes have
+    /// at most.
     pub tile: Vec<f64>,
-    /// How many bins the tiles are distributed over. `None` is four for each of the session's target
-    /// partitions, or more if the tables have more than `gridstride.batch_rows` rows for each.
+    /// How many bins the tiles are distributed over. `None` is four for each of the session's
+    /// target partitions, or more if the tables have more than `gridstride.batch_rows` rows for
+    /// each.
     pub bins: Option<u32>,
 }
 

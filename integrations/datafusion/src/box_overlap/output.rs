@@ -11,7 +11,8 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, Time};
 
 use super::schema::Columns;
 
-/// What is known of a row, in the last column of the joins by tiles that [`BoxMatchExec`] completes.
+/// What is known of a row, in the last column of the joins by tiles that [`BoxMatchExec`]
+/// completes.
 ///
 /// [`BoxMatchExec`]: super::BoxMatchExec
 pub mod state {
@@ -23,8 +24,8 @@ pub mod state {
     pub const WITNESS: u8 = 2;
 }
 
-/// Sends a batch to a stream, and returns false if the stream was dropped. Blocks while the stream's
-/// reader is slower.
+/// Sends a batch to a stream, and returns false if the stream was dropped. Blocks while the
+/// stream's reader is slower.
 pub type Send = dyn Fn(RecordBatch) -> bool + std::marker::Send + Sync;
 
 /// Where the batches of a partition go.
@@ -65,8 +66,8 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Sends rows of the left table, with nulls for the right table. Blocks while the stream's reader
-    /// is slower.
+    /// Sends rows of the left table, with nulls for the right table. Blocks while the stream's
+    /// reader is slower.
     ///
     /// # Errors
     /// Fails if there is no reader any more.

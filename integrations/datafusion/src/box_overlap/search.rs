@@ -12,8 +12,8 @@ use super::output::{Output, Sink, state};
 use super::parameters::{BoxJoinType, Placement};
 use crate::error::external;
 
-/// The bytes that a row takes in a search besides the row: its number of pairs, whether there are any,
-/// and its index.
+/// The bytes that a row takes in a search besides the row: its number of pairs, whether there are
+/// any, and its index.
 pub const ROW_BYTES: usize = 9;
 
 /// The bytes that a pair takes on the host besides the rows: in the library's result and in the
@@ -49,8 +49,8 @@ pub struct Side {
 }
 
 impl Search {
-    /// Finds the overlapping boxes of two sets of rows, and sends the rows of the join. `bin` is the
-    /// bin of joins by tiles, else unused.
+    /// Finds the overlapping boxes of two sets of rows, and sends the rows of the join. `bin` is
+    /// the bin of joins by tiles, else unused.
     pub fn run(
         &self,
         left: &Side,

@@ -113,8 +113,8 @@ impl Tiling {
     }
 }
 
-/// Numbers as text, which they survive without a change. JSON's numbers may not, and all processes of
-/// a cluster must agree on the tiles.
+/// Numbers as text, which they survive without a change. JSON's numbers may not, and all processes
+/// of a cluster must agree on the tiles.
 mod exact {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
