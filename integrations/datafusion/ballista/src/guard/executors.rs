@@ -84,6 +84,16 @@ impl ClusterState for GuardedExecutors {
     }
 
     async fn remove_executor(&self, executor_id: &str) -> Result<()> {
+        // Ballista removes an executor for each sign of its loss. The jobs that run at a later sign
+        // began without the executor.
+        if self
+            .records
+            .get_executor_metadata(executor_id)
+            .await
+            .is_err()
+        {
+            return Ok(());
+        }
         warn!("executor {executor_id} left or was lost");
         let removed = self.records.remove_executor(executor_id).await;
         // Ballista comes here before it puts the loss into its queue of events. The cancellations are
