@@ -216,6 +216,12 @@ pub fn open(name: DeviceName) -> Result<Device> {
     Ok(device)
 }
 
+/// Returns the device of `auto` in this process for `auto`, if something has opened it: plans are
+/// shown without opening devices, which takes long and would fix the default.
+pub(crate) fn opened_default(name: DeviceName) -> Option<&'static Device> {
+    (name == DeviceName::Auto).then(|| DEFAULT.get()).flatten()
+}
+
 /// Waits until no other call computes on a device with a memory limit, and returns a guard for a
 /// call. Calls at the same time would take the memory from each other; alone, a call divides its
 /// work so that it fits. Devices without a limit have no guard.
@@ -227,6 +233,9 @@ pub(crate) fn turn(device: &Device) -> Option<MutexGuard<'static, ()>> {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::arrow::util::pretty::pretty_format_batches;
+    use datafusion::prelude::SessionContext;
+
     use super::*;
 
     #[test]
@@ -253,6 +262,25 @@ mod tests {
                 .iter()
                 .all(|option| option.key.starts_with("gridstride."))
         );
+    }
+
+    #[tokio::test]
+    async fn explain_opens_no_device() {
+        let ctx = SessionContext::new();
+        crate::register(&ctx).unwrap();
+        let run = async |sql: &str| ctx.sql(sql).await.unwrap().collect().await.unwrap();
+        run("CREATE TABLE l AS VALUES (0, 1.0), (5, 3.0)").await;
+        run("CREATE TABLE r AS SELECT * FROM l").await;
+        for function in [
+            "time_buckets('l', NULL, 'column1', 'column2', '5', 'count')",
+            "box_overlap('l', 'column2,column2', 'r', 'column2,column2')",
+        ] {
+            let plan = run(&format!("EXPLAIN SELECT * FROM {function}")).await;
+            let plan = pretty_format_batches(&plan).unwrap().to_string();
+            assert!(plan.contains("device=auto"), "{plan}");
+            assert!(!plan.contains("device=auto (here"), "{plan}");
+            assert!(DEFAULT.get().is_none());
+        }
     }
 
     #[test]

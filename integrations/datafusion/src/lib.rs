@@ -49,6 +49,7 @@ mod session;
 pub mod sketch;
 mod table_function;
 pub mod time_series;
+mod volatile;
 
 pub use error::OperatorError;
 pub use session::{extension_planners, query_planner, register};

@@ -29,7 +29,7 @@ use datafusion::physical_plan::{
 use super::parameters::{BoxOverlapParameters, Placement};
 use super::partition::{Build, Partition};
 use super::schema::{Columns, bin_column};
-use crate::config::{self, DeviceName};
+use crate::config;
 
 /// A join of two inputs on their overlapping boxes.
 ///
@@ -168,9 +168,9 @@ impl DisplayAs for BoxOverlapExec {
         }
         let device = self.parameters.device;
         write!(f, ", device={device}")?;
-        match (device, config::open(device)) {
-            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
-            _ => Ok(()),
+        match config::opened_default(device) {
+            Some(opened) => write!(f, " (here {opened})"),
+            None => Ok(()),
         }
     }
 }

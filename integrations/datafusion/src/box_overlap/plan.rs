@@ -27,6 +27,7 @@ use super::parameters::{
 };
 use super::tile_exec::BoxTileExec;
 use crate::config::GridstrideConfig;
+use crate::volatile::{self, Planning};
 
 /// A join of two plans on their overlapping boxes.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,8 @@ pub struct BoxOverlapNode {
     right_boxes: Vec<Column>,
     join: BoxJoinType,
     options: BoxOverlapOptions,
+    /// Volatile filters of the rows returned.
+    filters: Vec<Expr>,
     schema: DFSchemaRef,
 }
 
@@ -81,6 +84,7 @@ impl BoxOverlapNode {
             right_boxes,
             join,
             options,
+            filters: Vec::new(),
             schema: Arc::new(schema),
         })
     }
@@ -133,7 +137,8 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
 
     fn expressions(&self) -> Vec<Expr> {
         let columns = self.left_boxes.iter().chain(&self.right_boxes);
-        columns.cloned().map(Expr::Column).collect()
+        let columns = columns.cloned().map(Expr::Column);
+        columns.chain(self.filters.iter().cloned()).collect()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -143,15 +148,26 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
         };
         write!(
             f,
-            "BoxOverlap: join={:?}, left=[{}], right=[{}], {}",
+            "BoxOverlap: join={:?}, left=[{}], right=[{}], {}{}",
             self.join,
             names(&self.left_boxes),
             names(&self.right_boxes),
-            self.options
+            self.options,
+            volatile::display(&self.filters)
         )
     }
 
-    fn with_exprs_and_inputs(&self, exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
+    fn with_exprs_and_inputs(
+        &self,
+        mut exprs: Vec<Expr>,
+        mut inputs: Vec<LogicalPlan>,
+    ) -> Result<Self> {
+        let columns = self.left_boxes.len() + self.right_boxes.len();
+        let mut filters = exprs.split_off(columns.min(exprs.len()));
+        filters.extend(volatile::hold_back(
+            &mut inputs,
+            &[&self.left, &self.right],
+        )?);
         let Ok(inputs) = <[_; 2]>::try_from(inputs) else {
             return internal_err!("BoxOverlap has two inputs");
         };
@@ -163,7 +179,8 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
             left.push(column);
         }
         let right = left.split_off(self.left_boxes.len());
-        Self::with_columns(inputs, [left, right], self.join, self.options.clone())
+        let node = Self::with_columns(inputs, [left, right], self.join, self.options.clone())?;
+        Ok(BoxOverlapNode { filters, ..node })
     }
 
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
@@ -184,12 +201,12 @@ pub struct BoxOverlapPlanner;
 impl ExtensionPlanner for BoxOverlapPlanner {
     async fn plan_extension(
         &self,
-        _: &dyn PhysicalPlanner,
+        planner: &dyn PhysicalPlanner,
         node: &dyn UserDefinedLogicalNode,
         _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
         session: &dyn Session,
-        _: &PhysicalPlanningContext,
+        context: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(node) = node.as_any().downcast_ref::<BoxOverlapNode>() else {
             return Ok(None);
@@ -224,7 +241,13 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             batch_pairs: config.box_pairs,
             device: config.device,
         };
-        join(parameters, Arc::clone(left), Arc::clone(right)).map(Some)
+        let exec = join(parameters, Arc::clone(left), Arc::clone(right))?;
+        let planning = Planning {
+            planner,
+            session,
+            context,
+        };
+        volatile::filtered(exec, &node.filters, &node.schema, &planning).map(Some)
     }
 }
 

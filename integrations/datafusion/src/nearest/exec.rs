@@ -29,7 +29,7 @@ use super::gather::{Gathered, Gatherer};
 use super::parameters::NearestParameters;
 use super::search::{Database, Measures, Vectors};
 use super::stream::{Loading, Queries, References, Work, not_joined, run};
-use crate::config::{self, DeviceName};
+use crate::config;
 use crate::error::external;
 
 /// The name in EXPLAIN and in errors.
@@ -172,9 +172,9 @@ async fn load(
 impl DisplayAs for NearestExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{NAME}: {}", self.parameters)?;
-        match (self.parameters.device, config::open(self.parameters.device)) {
-            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
-            _ => Ok(()),
+        match config::opened_default(self.parameters.device) {
+            Some(opened) => write!(f, " (here {opened})"),
+            None => Ok(()),
         }
     }
 }

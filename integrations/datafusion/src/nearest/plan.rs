@@ -20,6 +20,7 @@ use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use super::exec::NearestExec;
 use super::parameters::{NAME, NearestParameters, VectorColumn, added_fields, check_vectors};
 use crate::config::GridstrideConfig;
+use crate::volatile::{self, Planning};
 
 /// The nearest references of each query.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -28,6 +29,8 @@ pub struct NearestNode {
     /// The vectors of each input.
     vectors: [Column; 2],
     k: usize,
+    /// Volatile filters of the rows returned.
+    filters: Vec<Expr>,
     schema: DFSchemaRef,
 }
 
@@ -83,6 +86,7 @@ impl NearestNode {
             inputs,
             vectors,
             k,
+            filters: Vec::new(),
             schema: Arc::new(schema),
         })
     }
@@ -146,29 +150,34 @@ impl UserDefinedLogicalNodeCore for NearestNode {
     }
 
     fn expressions(&self) -> Vec<Expr> {
-        self.vectors.iter().cloned().map(Expr::Column).collect()
+        let vectors = self.vectors.iter().cloned().map(Expr::Column);
+        vectors.chain(self.filters.iter().cloned()).collect()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [queries, references] = &self.vectors;
         write!(
             f,
-            "Nearest: k={}, queries={queries}, references={references}",
-            self.k
+            "Nearest: k={}, queries={queries}, references={references}{}",
+            self.k,
+            volatile::display(&self.filters)
         )
     }
 
     fn with_exprs_and_inputs(
         &self,
-        expressions: Vec<Expr>,
-        inputs: Vec<LogicalPlan>,
+        mut expressions: Vec<Expr>,
+        mut inputs: Vec<LogicalPlan>,
     ) -> Result<NearestNode> {
+        let mut filters = expressions.split_off(self.vectors.len().min(expressions.len()));
+        filters.extend(volatile::hold_back(&mut inputs, &self.inputs.each_ref())?);
         let (Ok([Expr::Column(query), Expr::Column(reference)]), Ok(inputs)) =
             (<[_; 2]>::try_from(expressions), <[_; 2]>::try_from(inputs))
         else {
             return plan_err!("{NAME} takes two inputs, each with a column");
         };
-        NearestNode::with_columns(inputs, [query, reference], self.k)
+        let node = NearestNode::with_columns(inputs, [query, reference], self.k)?;
+        Ok(NearestNode { filters, ..node })
     }
 
     /// Columns that are not used later are not read, except the vectors.
@@ -197,12 +206,12 @@ pub struct NearestPlanner;
 impl ExtensionPlanner for NearestPlanner {
     async fn plan_extension(
         &self,
-        _: &dyn PhysicalPlanner,
+        planner: &dyn PhysicalPlanner,
         node: &dyn UserDefinedLogicalNode,
         _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
         session: &dyn Session,
-        _: &PhysicalPlanningContext,
+        context: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(node) = node.as_any().downcast_ref::<NearestNode>() else {
             return Ok(None);
@@ -212,8 +221,12 @@ impl ExtensionPlanner for NearestPlanner {
         };
         let parameters = node.parameters(&GridstrideConfig::of(session.config_options()))?;
         let (queries, references) = (Arc::clone(queries), Arc::clone(references));
-        Ok(Some(Arc::new(NearestExec::try_new(
-            parameters, queries, references,
-        )?)))
+        let exec = Arc::new(NearestExec::try_new(parameters, queries, references)?);
+        let planning = Planning {
+            planner,
+            session,
+            context,
+        };
+        volatile::filtered(exec, &node.filters, &node.schema, &planning).map(Some)
     }
 }

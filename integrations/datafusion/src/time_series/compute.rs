@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, ArrowPrimitiveType, AsArray, Float64Array, Int64Array, PrimitiveArray, RecordBatch,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Float64Array, Int64Array, PrimitiveArray,
+    RecordBatch, UInt64Array,
 };
 use datafusion::arrow::buffer::ScalarBuffer;
-use datafusion::arrow::compute::{CastOptions, cast_with_options, interleave};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -28,7 +29,6 @@ pub(super) struct Work {
     pub parameters: Arc<TimeBucketParameters>,
     pub buckets: TimeBuckets,
     pub schema: SchemaRef,
-    pub device: Device,
     pub input_bytes: Count,
     pub calls: Count,
     pub gather_time: Time,
@@ -45,7 +45,7 @@ pub(super) struct Buckets {
     pub offsets: Vec<usize>,
     /// Whether the first series goes on from the chunk before.
     pub continues: bool,
-    /// The memory of the batch.
+    /// The memory of the batch, twice if empty buckets are filled.
     pub reservation: MemoryReservation,
 }
 
@@ -87,8 +87,10 @@ impl Work {
             ArrayView1::from(&timestamps[..]),
             ArrayView1::from(&values[..]),
         );
+        // Opening a device takes long: the first call does it, on its own thread.
+        let device = config::open(self.parameters.device).map_err(external(NAME))?;
         let found = self
-            .aggregate(&offsets, views.0, views.1)
+            .aggregate(&device, &offsets, views.0, views.1)
             .map_err(external(NAME))?;
         let first = bucket_start(&self.parameters, timestamps[shift]);
         self.output(chunk, found, first)
@@ -97,13 +99,14 @@ impl Work {
     /// Calls the library. On devices with their own memory, copies and kernels are measured apart.
     fn aggregate<T: Value>(
         &self,
+        device: &Device,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> gridstride::Result<Aggregates> {
-        let _turn = config::turn(&self.device);
-        if self.device.kind() != DeviceKind::Cpu {
-            match self.aggregate_on_device(offsets, timestamps, values) {
+        let _turn = config::turn(device);
+        if device.kind() != DeviceKind::Cpu {
+            match self.aggregate_on_device(device, offsets, timestamps, values) {
                 // The call for host arrays divides the work so that it fits.
                 Err(Error::Allocation { .. }) => {}
                 found => return found,
@@ -111,18 +114,19 @@ impl Work {
         }
         let _timer = self.kernel_time.timer();
         self.buckets
-            .aggregate_series(&self.device, offsets, timestamps, values)
+            .aggregate_series(device, offsets, timestamps, values)
     }
 
     fn aggregate_on_device<T: Value>(
         &self,
+        device: &Device,
         offsets: &[usize],
         timestamps: ArrayView1<i64>,
         values: ArrayView1<T>,
     ) -> gridstride::Result<Aggregates> {
         // Calls of other partitions have streams of their own, so that their copies overlap with
         // these kernels.
-        let device = self.device.on(&self.device.stream()?)?;
+        let device = device.on(&device.stream()?)?;
         let copying = self.copy_time.timer();
         let (timestamps, values) = (device.upload(&timestamps)?, device.upload(&values)?);
         device.synchronize()?;
@@ -189,7 +193,12 @@ impl Work {
             ..
         } = chunk;
         drop(pieces);
-        reservation.try_resize(batch.get_array_memory_size())?;
+        let bytes = batch.get_array_memory_size() * self.parameters.copies_of_buckets();
+        reservation.try_resize(bytes).map_err(|error| {
+            error.context(format!(
+                "{NAME}: the memory does not suffice for {rows} buckets"
+            ))
+        })?;
         Ok(Buckets {
             batch,
             starts,
@@ -200,23 +209,30 @@ impl Work {
     }
 }
 
-/// Returns the series of each row of the output.
+/// Returns the series of each row of the output. Only one row of each series is read: arrays of all
+/// points may have a dictionary each, and long texts.
 fn series(chunk: &Chunk, offsets: &[usize]) -> Result<Option<ArrayRef>> {
-    let arrays = chunk.pieces.iter().map(|piece| piece.series.as_deref());
-    let Some(arrays) = arrays.collect::<Option<Vec<_>>>() else {
-        return Ok(None);
-    };
-    let mut rows = Vec::with_capacity(offsets[offsets.len() - 1]);
-    for (run, buckets) in chunk.runs.iter().zip(offsets.windows(2)) {
-        rows.resize(buckets[1], run.key);
+    let mut keys = Vec::new();
+    for runs in chunk.runs.chunk_by(|a, b| a.key.0 == b.key.0) {
+        let Some(series) = &chunk.pieces[runs[0].key.0].series else {
+            return Ok(None);
+        };
+        let rows = UInt64Array::from_iter_values(runs.iter().map(|run| run.key.1 as u64));
+        keys.push(take(series, &rows, None)?);
     }
-    let found = interleave(&arrays, &rows)?;
+    let keys: Vec<&dyn Array> = keys.iter().map(AsRef::as_ref).collect();
+    let keys = concat(&keys)?;
     // Views would keep the texts of all points.
-    Ok(Some(match found.data_type() {
-        DataType::Utf8View => Arc::new(found.as_string_view().gc()),
-        DataType::BinaryView => Arc::new(found.as_binary_view().gc()),
-        _ => found,
-    }))
+    let keys: ArrayRef = match keys.data_type() {
+        DataType::Utf8View => Arc::new(keys.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(keys.as_binary_view().gc()),
+        _ => keys,
+    };
+    let mut numbers = Vec::with_capacity(offsets[offsets.len() - 1]);
+    for (number, buckets) in offsets.windows(2).enumerate() {
+        numbers.resize(buckets[1], number as u64);
+    }
+    Ok(Some(take(&keys, &UInt64Array::from(numbers), None)?))
 }
 
 /// Returns the numbers of arrays one after the other, with one number in front. A single array is

@@ -25,7 +25,7 @@ use datafusion::physical_plan::{
 use super::duration::Unit;
 use super::parameters::TimeBucketParameters;
 use super::stream;
-use crate::config::{self, DeviceName};
+use crate::config;
 
 /// The name in EXPLAIN and in errors.
 pub(super) const NAME: &str = "TimeBucketExec";
@@ -154,9 +154,9 @@ impl DisplayAs for TimeBucketExec {
             f,
             "{NAME}: {text}, batch_rows={batch_rows}, device={device}"
         )?;
-        match (device, config::open(device)) {
-            (DeviceName::Auto, Ok(opened)) => write!(f, " (here {opened})"),
-            _ => Ok(()),
+        match config::opened_default(device) {
+            Some(opened) => write!(f, " (here {opened})"),
+            None => Ok(()),
         }
     }
 }
@@ -235,11 +235,12 @@ impl ExecutionPlan for TimeBucketExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
+        let partitions = self.input.output_partitioning().partition_count();
         stream::run(
             &self.parameters,
             self.schema(),
             input,
-            partition,
+            (partition, partitions),
             &context,
             &self.metrics,
         )

@@ -55,9 +55,6 @@ impl Filler {
             false if offsets.len() == 2 => row.clone(),
             _ => None,
         };
-        if self.fills() {
-            reservation.try_grow(batch.get_array_memory_size())?;
-        }
         let fills = self.fills().then(|| {
             // The row before is row 0 of the source, and not returned again.
             if row.is_some() {

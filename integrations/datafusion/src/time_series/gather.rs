@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use gridstride::time_series::{Duplicates, Nan};
@@ -28,7 +29,7 @@ pub(super) struct Chunk {
     pub continues: bool,
     /// If the first run goes on and there are rates: the last point before it that has a rate.
     pub before: Option<(i64, f64)>,
-    /// The memory of the pieces.
+    /// The memory of the pieces, of their copy, and of the most buckets that they can have.
     pub reservation: MemoryReservation,
 }
 
@@ -36,10 +37,20 @@ pub(super) struct Chunk {
 pub(super) struct Gatherer {
     parameters: Arc<TimeBucketParameters>,
     gathered: Chunk,
+    /// The memory above which rows are cut, if they can be.
+    budget: usize,
+    /// The buffers of what is gathered. Batches may share them.
+    counter: RecordBatchMemoryCounter,
+    /// The number of rows from which on cutting is tried: fewer could not be cut.
+    next_try: usize,
 }
 
 impl Gatherer {
-    pub fn new(parameters: Arc<TimeBucketParameters>, reservation: MemoryReservation) -> Gatherer {
+    pub fn new(
+        parameters: Arc<TimeBucketParameters>,
+        reservation: MemoryReservation,
+        budget: usize,
+    ) -> Gatherer {
         let gathered = Chunk {
             pieces: Vec::new(),
             runs: Vec::new(),
@@ -51,6 +62,9 @@ impl Gatherer {
         Gatherer {
             parameters,
             gathered,
+            budget,
+            counter: RecordBatchMemoryCounter::new(),
+            next_try: 0,
         }
     }
 
@@ -60,8 +74,14 @@ impl Gatherer {
     /// # Errors
     /// If series are out of order.
     pub fn push(&mut self, piece: Piece) -> Result<Option<(Piece, DataFusionError)>> {
+        let bytes = memory(&self.parameters, &piece, &mut self.counter)?;
         let gathered = &mut self.gathered;
-        if let Err(error) = gathered.reservation.try_grow(piece.bytes) {
+        if let Err(error) = gathered.reservation.try_grow(bytes) {
+            // The rows will be counted again.
+            self.counter = RecordBatchMemoryCounter::new();
+            for piece in &gathered.pieces {
+                memory(&self.parameters, piece, &mut self.counter)?;
+            }
             return Ok(Some((piece, error)));
         }
         let index = gathered.pieces.len();
@@ -75,34 +95,58 @@ impl Gatherer {
         Ok(None)
     }
 
-    /// Returns a chunk if enough rows are gathered, and they can be cut.
-    pub fn next_chunk(&mut self) -> Option<Chunk> {
-        match self.gathered.rows >= self.parameters.batch_rows {
-            true => self.cut_behind(self.parameters.batch_rows.div_ceil(2)),
-            false => None,
+    /// Returns a chunk if enough rows are gathered, or as many as the memory of a partition allows,
+    /// and they can be cut.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+        let (rows, most) = (self.gathered.rows, self.parameters.batch_rows);
+        let is_full = rows >= most || self.reserved() >= self.budget;
+        if !is_full || rows < self.next_try {
+            return Ok(None);
         }
+        let chunk = self.cut_behind(rows.min(most).div_ceil(2))?;
+        if chunk.is_none() {
+            // Rows of one bucket: looking for a cut after each batch would take quadratic time.
+            self.next_try = rows + rows / 8 + 1;
+        }
+        Ok(chunk)
+    }
+
+    /// Returns the bytes that are reserved.
+    pub fn reserved(&self) -> usize {
+        self.gathered.reservation.size()
     }
 
     /// Returns a chunk of the rows that are gathered, if they can be cut.
-    pub fn next_small_chunk(&mut self) -> Option<Chunk> {
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn next_small_chunk(&mut self) -> Result<Option<Chunk>> {
         self.cut_behind(1)
     }
 
     /// Returns the rows before the last series, if they are as many as `rows`, or else those before
     /// the last bucket.
-    fn cut_behind(&mut self, rows: usize) -> Option<Chunk> {
-        let series = self.gathered.runs.last()?.start;
-        match series >= rows {
-            true => Some(self.cut(series)),
-            false => match self.last_bucket(series) {
-                0 => None,
-                bucket => Some(self.cut(bucket)),
-            },
-        }
+    fn cut_behind(&mut self, rows: usize) -> Result<Option<Chunk>> {
+        let Some(last) = self.gathered.runs.last() else {
+            return Ok(None);
+        };
+        let at = match last.start >= rows {
+            true => last.start,
+            false => self.last_bucket(last.start),
+        };
+        (at > 0).then(|| self.cut(at)).transpose()
     }
 
     /// Returns the error of the pool, with what to do about it.
     pub fn exhausted(&self, error: DataFusionError) -> DataFusionError {
+        if self.gathered.rows == 0 {
+            return error.context(format!(
+                "{NAME}: the memory does not suffice for a batch of rows beside what the other partitions and operators have: fewer partitions (datafusion.execution.target_partitions) or a smaller datafusion.execution.batch_size take less"
+            ));
+        }
         error.context(format!(
             "{NAME}: the memory does not suffice for {} rows, which are one bucket or few: shorter buckets or fewer partitions take less",
             self.gathered.rows
@@ -110,8 +154,12 @@ impl Gatherer {
     }
 
     /// Returns all rows that are left.
-    pub fn finish(&mut self) -> Option<Chunk> {
-        (self.gathered.rows > 0).then(|| self.cut(self.gathered.rows))
+    ///
+    /// # Errors
+    /// If Arrow cannot tell the memory of the series' type.
+    pub fn finish(&mut self) -> Result<Option<Chunk>> {
+        let rows = self.gathered.rows;
+        (rows > 0).then(|| self.cut(rows)).transpose()
     }
 
     /// Returns the first row of the last bucket, in the last series, which begins at `series`.
@@ -133,7 +181,7 @@ impl Gatherer {
     }
 
     /// Returns the rows before `at`, which is a row of the last series or the end.
-    fn cut(&mut self, at: usize) -> Chunk {
+    fn cut(&mut self, at: usize) -> Result<Chunk> {
         let continues = self.gathered.runs.last().is_some_and(|run| run.start < at);
         let rest = Chunk {
             pieces: Vec::new(),
@@ -153,11 +201,11 @@ impl Gatherer {
             let kept = at.saturating_sub(begin).min(len);
             // What a piece is a slice of is kept by the later rows.
             if kept < len {
-                rest.pieces.push(piece.slice(kept, len - kept, piece.bytes));
+                rest.pieces.push(piece.slice(kept, len - kept));
             }
             match kept {
                 0 => {}
-                kept if kept < len => chunk.pieces.push(piece.slice(0, kept, 0)),
+                kept if kept < len => chunk.pieces.push(piece.slice(0, kept)),
                 _ => chunk.pieces.push(piece),
             }
             begin += len;
@@ -165,7 +213,12 @@ impl Gatherer {
         if continues && self.parameters.has_rates() {
             rest.before = chunk.last_with_rate(&self.parameters);
         }
-        let bytes = rest.pieces.iter().map(|piece| piece.bytes).sum::<usize>();
+        self.next_try = 0;
+        self.counter = RecordBatchMemoryCounter::new();
+        let mut bytes = 0;
+        for piece in &rest.pieces {
+            bytes += memory(&self.parameters, piece, &mut self.counter)?;
+        }
         rest.reservation = chunk.reservation.split(bytes.min(chunk.reservation.size()));
         if rest.rows > 0 {
             rest.runs.push(Run {
@@ -173,8 +226,22 @@ impl Gatherer {
                 key: (0, 0),
             });
         }
-        chunk
+        Ok(chunk)
     }
+}
+
+/// Returns the memory of a piece, of its copy, and of its buckets if each row has its own: the
+/// output's memory is reserved before it is made, when fewer rows still are possible.
+fn memory(
+    parameters: &TimeBucketParameters,
+    piece: &Piece,
+    counter: &mut RecordBatchMemoryCounter,
+) -> Result<usize> {
+    let numbers = (1 + parameters.methods.0.len()) * size_of::<f64>();
+    let buckets = piece.len() * numbers + piece.series_memory()?;
+    // The number of the series of each bucket.
+    let found = piece.len() * size_of::<u64>();
+    Ok(piece.memory(counter)? + found + buckets * parameters.copies_of_buckets())
 }
 
 impl Chunk {

@@ -23,12 +23,15 @@ use super::exec::TimeBucketExec;
 use super::options::TimeBucketOptions;
 use super::parameters::{ColumnNames, Methods, SERIES, TIMESTAMP, TimeBucketParameters, VALUE};
 use crate::config::GridstrideConfig;
+use crate::volatile::{self, Planning};
 
 /// Statistics of the values in buckets of time, one row for each series and bucket.
 #[derive(Clone, Debug)]
 pub struct TimeBucketNode {
     parameters: TimeBucketParameters,
     input: LogicalPlan,
+    /// Volatile filters of the buckets.
+    filters: Vec<Expr>,
     schema: DFSchemaRef,
 }
 
@@ -113,6 +116,7 @@ impl TimeBucketNode {
             schema: Arc::new(DFSchema::try_from(schema)?),
             parameters,
             input,
+            filters: Vec::new(),
         })
     }
 
@@ -130,7 +134,9 @@ impl TimeBucketNode {
 
 impl PartialEq for TimeBucketNode {
     fn eq(&self, other: &TimeBucketNode) -> bool {
-        self.parameters == other.parameters && self.input == other.input
+        self.parameters == other.parameters
+            && self.input == other.input
+            && self.filters == other.filters
     }
 }
 
@@ -141,6 +147,7 @@ impl Hash for TimeBucketNode {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.parameters.display(self.unit()).hash(state);
         self.input.hash(state);
+        self.filters.hash(state);
     }
 }
 
@@ -168,7 +175,7 @@ impl UserDefinedLogicalNodeCore for TimeBucketNode {
     }
 
     fn expressions(&self) -> Vec<Expr> {
-        Vec::new()
+        self.filters.clone()
     }
 
     /// A filter of the series leaves out whole series, and can be applied first. All others are of
@@ -183,15 +190,22 @@ impl UserDefinedLogicalNodeCore for TimeBucketNode {
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "TimeBucket: {}", self.parameters.display(self.unit()))
+        let parameters = self.parameters.display(self.unit());
+        write!(
+            f,
+            "TimeBucket: {parameters}{}",
+            volatile::display(&self.filters)
+        )
     }
 
     fn with_exprs_and_inputs(
         &self,
-        _: Vec<Expr>,
+        mut filters: Vec<Expr>,
         mut inputs: Vec<LogicalPlan>,
     ) -> Result<TimeBucketNode> {
-        TimeBucketNode::try_new(self.parameters.clone(), inputs.swap_remove(0))
+        filters.extend(volatile::hold_back(&mut inputs, &[&self.input])?);
+        let node = TimeBucketNode::try_new(self.parameters.clone(), inputs.swap_remove(0))?;
+        Ok(TimeBucketNode { filters, ..node })
     }
 
     fn necessary_children_exprs(&self, _: &[usize]) -> Option<Vec<Vec<usize>>> {
@@ -207,17 +221,22 @@ pub struct TimeBucketPlanner;
 impl ExtensionPlanner for TimeBucketPlanner {
     async fn plan_extension(
         &self,
-        _: &dyn PhysicalPlanner,
+        planner: &dyn PhysicalPlanner,
         node: &dyn UserDefinedLogicalNode,
         _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
-        _: &dyn Session,
-        _: &PhysicalPlanningContext,
+        session: &dyn Session,
+        context: &PhysicalPlanningContext,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(node) = node.as_any().downcast_ref::<TimeBucketNode>() else {
             return Ok(None);
         };
         let exec = TimeBucketExec::try_new(node.parameters.clone(), Arc::clone(&inputs[0]))?;
-        Ok(Some(Arc::new(exec)))
+        let planning = Planning {
+            planner,
+            session,
+            context,
+        };
+        volatile::filtered(Arc::new(exec), &node.filters, &node.schema, &planning).map(Some)
     }
 }

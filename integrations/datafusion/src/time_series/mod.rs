@@ -59,19 +59,25 @@
 //! The operator needs its input in the order of series and timestamps. The engine sorts tables, on
 //! disk if its memory does not suffice, and leaves out the sort if it knows the order, as of tables
 //! created `WITH ORDER (series ASC, timestamp ASC)`. The output is in the same order in each
-//! partition, without `ORDER BY` in no order of partitions.
+//! partition. Without `ORDER BY`, the partitions come in any order.
 //!
-//! Points of a series with equal timestamps have no order among each other unless the table is
-//! sorted already. `first`, `last`, `rate:` methods and `duplicates=first` may differ from run to
-//! run then. All other results are the same however the table is divided in files and partitions,
+//! Points of a series with equal timestamps have no order among each other, unless the table is one
+//! partition that is sorted already. `first`, `last` and `rate:` methods may differ from run to run
+//! then, and with `duplicates=first` or `duplicates=last` all methods. All other results are the same however the table is divided in files and partitions,
 //! except for the rounding of sums within the bounds that the library documents.
 //!
 //! # Memory
 //! The operator gathers `gridstride.batch_rows` rows for a call of the library, and cuts them where
-//! series or buckets begin. The memory is reserved from the engine's pool. If the pool has no more,
-//! calls are of fewer rows; the rows of a bucket are not divided, so that a bucket that does not fit
-//! ends the query with an error that names the operator. While the library computes, the rows of the
-//! next call are gathered.
+//! series or buckets begin. While the library computes, the rows of the next call are gathered.
+//!
+//! The memory is reserved from the engine's pool: of the rows, of their copy for the library, and of
+//! the output if each row had a bucket of its own. If the pool has a limit, calls are of fewer rows,
+//! so that a call takes a quarter of the pool at most, divided by the number of partitions. The rows
+//! of a bucket are not divided. If a bucket does not fit, the operator waits up to 2 s for memory of
+//! others, and ends the query with an error that names the operator.
+//!
+//! Filling gaps takes time for each empty bucket: one wrong timestamp in the year 1 makes billions
+//! of them. Leave such rows out by a view.
 
 mod calls;
 mod compute;

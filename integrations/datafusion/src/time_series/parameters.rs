@@ -58,6 +58,14 @@ impl TimeBucketParameters {
         self.options.apply(buckets.methods(&self.methods.0))
     }
 
+    /// Returns how often buckets are in memory: twice if empty ones are filled in among them.
+    pub(super) fn copies_of_buckets(&self) -> usize {
+        match self.options.fill {
+            Fill::None => 1,
+            _ => 2,
+        }
+    }
+
     /// Whether a method is of the rate.
     pub(super) fn has_rates(&self) -> bool {
         self.methods.0.iter().any(Method::is_rate)

@@ -11,7 +11,7 @@ use datafusion::arrow::compute::{
     CastOptions, SortOptions, cast_with_options, filter_record_batch, is_not_null,
 };
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
-use datafusion::common::utils::memory::get_record_batch_memory_size;
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{Result, exec_err};
 
 use super::exec::NAME;
@@ -24,8 +24,6 @@ pub(super) struct Piece {
     pub timestamps: Int64Array,
     /// `f32` or `f64`, without nulls.
     pub values: ArrayRef,
-    /// The memory of the rows, and of their copy beside those of other pieces.
-    pub bytes: usize,
 }
 
 impl Piece {
@@ -66,28 +64,59 @@ impl Piece {
         };
         // Free except for dates of 32 bits and smaller integers.
         let timestamps = cast_with_options(timestamps, &DataType::Int64, &options)?;
-        let width = values.data_type().primitive_width().unwrap_or_default();
-        let copied = batch.num_rows() * (size_of::<i64>() + width);
         Ok(Some(Piece {
             series: (keys.len() == 2).then(|| Arc::clone(batch.column(0))),
             timestamps: timestamps.as_primitive::<Int64Type>().clone(),
             values: Arc::clone(values),
-            bytes: get_record_batch_memory_size(batch) + copied,
         }))
     }
 
-    /// Returns rows, which take an amount of memory.
-    pub fn slice(&self, start: usize, len: usize, bytes: usize) -> Piece {
+    pub fn slice(&self, start: usize, len: usize) -> Piece {
         Piece {
             series: self.series.as_ref().map(|series| series.slice(start, len)),
             timestamps: self.timestamps.slice(start, len),
             values: self.values.slice(start, len),
-            bytes,
         }
     }
 
     pub fn len(&self) -> usize {
         self.timestamps.len()
+    }
+
+    /// Returns the memory of the rows, except the buffers that were counted before, and of their
+    /// copy beside those of other pieces.
+    pub fn memory(&self, counter: &mut RecordBatchMemoryCounter) -> Result<usize> {
+        let timestamps: ArrayRef = Arc::new(self.timestamps.clone());
+        let arrays = [Some(&timestamps), Some(&self.values), self.series.as_ref()];
+        let arrays = arrays
+            .into_iter()
+            .flatten()
+            .map(|array| ("", Arc::clone(array)));
+        let width = self
+            .values
+            .data_type()
+            .primitive_width()
+            .unwrap_or_default();
+        let copied = self.len() * (size_of::<i64>() + width);
+        Ok(counter.count_batch(&RecordBatch::try_from_iter(arrays)?) + copied)
+    }
+
+    /// Returns the memory of the series if each row is copied. The values of dictionaries are not
+    /// copied for each row.
+    pub fn series_memory(&self) -> Result<usize> {
+        let Some(series) = &self.series else {
+            return Ok(0);
+        };
+        let views = self.len() * size_of::<u128>();
+        Ok(match series.data_type() {
+            DataType::Utf8View => views + series.as_string_view().total_buffer_bytes_used(),
+            DataType::BinaryView => views + series.as_binary_view().total_buffer_bytes_used(),
+            DataType::Dictionary(..) => {
+                let keys = series.as_any_dictionary().keys();
+                keys.to_data().get_slice_memory_size()?
+            }
+            _ => series.to_data().get_slice_memory_size()?,
+        })
     }
 
     pub fn value(&self, row: usize) -> f64 {

@@ -1,12 +1,15 @@
 //! The work of one partition: gathering, calls of the library, and filling.
 
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput, Time,
 };
@@ -19,8 +22,6 @@ use super::fill::Filler;
 use super::gather::{Chunk, Gatherer};
 use super::parameters::TimeBucketParameters;
 use super::piece::Piece;
-use crate::config;
-use crate::error::external;
 
 /// Returns the output of a partition. Dropping the stream stops the work: a call of the library that
 /// has begun ends first, on a thread of its own.
@@ -28,7 +29,7 @@ pub(super) fn run(
     parameters: &TimeBucketParameters,
     schema: SchemaRef,
     input: SendableRecordBatchStream,
-    partition: usize,
+    (partition, partitions): (usize, usize),
     context: &TaskContext,
     metrics: &ExecutionPlanMetricsSet,
 ) -> Result<SendableRecordBatchStream> {
@@ -40,7 +41,6 @@ pub(super) fn run(
         parameters: Arc::clone(&parameters),
         buckets: parameters.buckets(),
         schema: Arc::clone(&schema),
-        device: config::open(parameters.device).map_err(external(NAME))?,
         input_bytes: counter("input_bytes"),
         calls: counter("calls"),
         gather_time: time("gather_time"),
@@ -54,6 +54,7 @@ pub(super) fn run(
         gatherer: Gatherer::new(
             Arc::clone(&parameters),
             consumer.register(context.memory_pool()),
+            budget(context.memory_pool().as_ref(), partitions),
         ),
         waiting: None,
         input_rows: counter("input_rows"),
@@ -64,13 +65,18 @@ pub(super) fn run(
         gathering,
         work,
         running: None,
+        pool: Arc::clone(context.memory_pool()),
+        waits: 0,
     };
     let batches = calls
         .buckets()
         .map(move |buckets| Ok::<_, DataFusionError>(stream::iter(filler.batches(buckets?)?)))
         .try_flatten()
         .map_ok(move |batch| batch.record_output(&baseline));
-    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    // Filling a long gap does not read the input, whose waiting lets other tasks run.
+    Ok(make_cooperative(Box::pin(RecordBatchStreamAdapter::new(
+        schema, batches,
+    ))))
 }
 
 /// The calls of the library, one at a time. While one computes, the rows of the next are gathered.
@@ -78,6 +84,18 @@ struct Calls {
     gathering: Gathering,
     work: Arc<Work>,
     running: Option<SpawnedTask<Result<Buckets>>>,
+    pool: Arc<dyn MemoryPool>,
+    /// How often it has waited for memory since the last call.
+    waits: usize,
+}
+
+/// Returns the memory of a partition's chunk, of which there are three at most: gathered, computed
+/// and returned. A quarter of the pool is left to the operators before and after this one.
+fn budget(pool: &dyn MemoryPool, partitions: usize) -> usize {
+    match pool.memory_limit() {
+        MemoryLimit::Finite(bytes) => bytes / 4 / partitions.max(1),
+        MemoryLimit::Infinite | MemoryLimit::Unknown => usize::MAX,
+    }
 }
 
 impl Calls {
@@ -105,17 +123,39 @@ impl Calls {
                 Gathered::End => return Ok(done),
                 // The end of a call frees memory, and so does a call of the rows that there are.
                 Gathered::Exhausted(_) if done.is_some() => return Ok(done),
-                Gathered::Exhausted(error) => match self.gathering.gatherer.next_small_chunk() {
+                Gathered::Exhausted(error) => match self.gathering.gatherer.next_small_chunk()? {
                     Some(chunk) => chunk,
-                    None => return Err(self.gathering.gatherer.exhausted(error)),
+                    None => {
+                        self.wait_for_memory(error).await?;
+                        continue;
+                    }
                 },
             };
+            self.waits = 0;
             let work = Arc::clone(&self.work);
             self.running = Some(SpawnedTask::spawn_blocking(move || work.buckets(chunk)));
             if done.is_some() {
                 return Ok(done);
             }
         }
+    }
+
+    /// Waits a moment, in which calls of other partitions may end.
+    ///
+    /// # Errors
+    /// The error of the pool if there was no memory for long, or if nobody else has any.
+    async fn wait_for_memory(&mut self, error: DataFusionError) -> Result<()> {
+        const WAITS: usize = 100;
+        const WAIT: Duration = Duration::from_millis(20);
+        let gatherer = &self.gathering.gatherer;
+        if self.waits == WAITS || self.pool.reserved() <= gatherer.reserved() {
+            return Err(gatherer.exhausted(error));
+        }
+        self.waits += 1;
+        // The runtime may have no timer.
+        let task = SpawnedTask::spawn_blocking(|| thread::sleep(WAIT));
+        let joined = task.join_unwind().await;
+        joined.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))
     }
 }
 
@@ -140,14 +180,14 @@ enum Gathered {
 impl Gathering {
     async fn next(&mut self) -> Result<Gathered> {
         loop {
-            if let Some(chunk) = self.gatherer.next_chunk() {
+            if let Some(chunk) = self.gatherer.next_chunk()? {
                 return Ok(Gathered::Chunk(chunk));
             }
             let piece = match self.waiting.take() {
                 Some(piece) => Some(piece),
                 None => {
                     let Some(batch) = self.input.next().await.transpose()? else {
-                        let rest = self.gatherer.finish();
+                        let rest = self.gatherer.finish()?;
                         return Ok(rest.map_or(Gathered::End, Gathered::Chunk));
                     };
                     let _timer = self.gather_time.timer();

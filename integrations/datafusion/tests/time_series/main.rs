@@ -7,3 +7,4 @@ mod reference;
 mod resources;
 mod splits;
 mod types;
+mod volatile;

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::arrow::array::{
+    ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{collect, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 
@@ -39,7 +42,7 @@ async fn require_freed(ctx: &SessionContext) {
     panic!("{} bytes", ctx.runtime_env().memory_pool.reserved());
 }
 
-fn batches(points: &[Point]) -> Vec<datafusion::arrow::array::RecordBatch> {
+fn batches(points: &[Point]) -> Vec<RecordBatch> {
     points.chunks(1024).map(batch).collect()
 }
 
@@ -58,6 +61,84 @@ async fn chunks_are_as_small_as_the_memory_requires() {
         found.contains(&format!("| {} |", values.count())),
         "{found}"
     );
+    require_freed(&ctx).await;
+}
+
+/// The merge of the partitions needs memory while rows are gathered.
+#[tokio::test]
+async fn gathering_leaves_memory_to_the_input() {
+    let points = Random(3).points(100_000, false);
+    let ctx = session(1 << 20);
+    set(&ctx, "datafusion.optimizer.repartition_file_scans", "false");
+    let part = |odd: usize| {
+        let rows = points.iter().skip(odd).step_by(2).cloned();
+        batches(&rows.collect::<Vec<_>>())
+    };
+    register(&ctx, "points", vec![part(0), part(1)], true);
+    let plan = text(&ctx, &format!("EXPLAIN {QUERY}")).await;
+    assert!(plan.contains("SortPreservingMergeExec"), "{plan}");
+    let ordered = format!("{QUERY} ORDER BY series, timestamp");
+    let found = text(&ctx, &ordered).await;
+    require_freed(&ctx).await;
+    let unlimited = session(1 << 30);
+    register(&unlimited, "points", vec![batches(&points)], false);
+    assert_eq!(found, text(&unlimited, &ordered).await);
+}
+
+/// Buckets as fine as the points, of many methods and filled, take more memory than the points.
+#[tokio::test]
+async fn memory_for_the_output_is_there_before_it_is_made() {
+    let query = "SELECT count(*) AS n FROM time_buckets('points', 's', 't', 'v', '3',
+        'count,sum,mean,min,max,first,last,std,var,median,p1,p2,p3,p4,p5,p6,p7', 'fill=null')";
+    let points: Vec<Point> = (0..30_000)
+        .map(|row| (format!("{}", row / 10_000), row % 10_000 * 3, Some(1.0)))
+        .collect();
+    let ctx = session(3 << 20);
+    set(&ctx, "datafusion.optimizer.repartition_file_scans", "false");
+    register(&ctx, "points", vec![batches(&points)], true);
+    let found = text(&ctx, query).await;
+    assert!(found.contains("| 30000 |"), "{found}");
+    require_freed(&ctx).await;
+}
+
+/// Batches that share the values of a dictionary are gathered for one call: its memory counts once.
+#[tokio::test]
+async fn shared_memory_counts_once() {
+    let names = StringArray::from_iter_values((0..100_000).map(|name| format!("{name:06}")));
+    let names: ArrayRef = Arc::new(names);
+    let series_of = |row: i32| Int32Array::from_iter_values((row..row + 100).map(|row| row / 50));
+    let batches = (0..100).map(|index| {
+        let series = DictionaryArray::new(series_of(100 * index), Arc::clone(&names));
+        let times = Int64Array::from_iter_values((0..100).map(i64::from));
+        let values = Float64Array::from(vec![1.0; 100]);
+        RecordBatch::try_from_iter([
+            ("s", Arc::new(series) as ArrayRef),
+            ("t", Arc::new(times)),
+            ("v", Arc::new(values)),
+        ])
+        .unwrap()
+    });
+    let ctx = session(16 << 20);
+    set(&ctx, "datafusion.optimizer.repartition_file_scans", "false");
+    register(&ctx, "points", vec![batches.collect()], true);
+    let plan = ctx.sql(QUERY).await.unwrap();
+    let plan = plan.create_physical_plan().await.unwrap();
+    let found = collect(Arc::clone(&plan), ctx.task_ctx()).await.unwrap();
+    assert_eq!(found.iter().map(RecordBatch::num_rows).sum::<usize>(), 200);
+    let metrics = plan.metrics().unwrap();
+    assert_eq!(metrics.sum_by_name("calls").unwrap().as_usize(), 1);
+}
+
+/// The runtime has one thread: the query itself has to let the time-out run.
+#[tokio::test]
+async fn filling_a_long_gap_can_be_cancelled() {
+    let ctx = session(1 << 30);
+    let points = [0, 1 << 60].map(|time| ("one".to_owned(), time, Some(1.0)));
+    register(&ctx, "points", vec![vec![batch(&points)]], false);
+    let query = "SELECT count(*) FROM time_buckets('points', 's', 't', 'v', '1', 'sum', 'fill=0')";
+    let frame = ctx.sql(query).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_millis(500), frame.collect()).await;
+    assert!(ended.is_err());
     require_freed(&ctx).await;
 }
 
