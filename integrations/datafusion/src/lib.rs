@@ -44,6 +44,7 @@ pub mod box_overlap;
 pub mod config;
 mod error;
 pub mod fasta;
+mod memory;
 pub mod nearest;
 mod session;
 pub mod sketch;

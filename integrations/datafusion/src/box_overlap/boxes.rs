@@ -131,6 +131,11 @@ impl<T: ArrowCoordinate> Boxes<T> {
         ArrayView2::from_shape((self.len(), self.width), &self.numbers).expect("whole rows")
     }
 
+    /// Returns the numbers of all boxes.
+    pub fn numbers(&self) -> &[T] {
+        &self.numbers
+    }
+
     /// Returns the numbers of a box.
     pub fn get(&self, index: usize) -> &[T] {
         &self.numbers[index * self.width..][..self.width]

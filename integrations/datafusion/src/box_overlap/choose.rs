@@ -1,20 +1,26 @@
 //! How a join is executed: by numbers of rows and by a sample of the boxes.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use datafusion::common::Result;
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, reset_plan_states};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::{
-    ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext,
+    ExecutionPlan, ExecutionPlanProperties, StatisticsArgs, StatisticsContext, execute_stream,
 };
 use futures::StreamExt;
+use futures::future::{Either, select};
 
 use super::box_type::BoxColumns;
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes, with_boxes};
 use super::options::{BoxOverlapMethod, BoxOverlapOptions};
 use super::parameters::{BoxJoinType, Placement};
 use super::tiling::Tiling;
+use crate::volatile::Planning;
 
 /// What a choice depends on.
 pub struct Choice<'a> {
@@ -28,25 +34,21 @@ pub struct Choice<'a> {
     pub tile_rows: usize,
     /// The rows of a search.
     pub batch_rows: usize,
-    pub context: &'a Arc<TaskContext>,
+    /// The plans of the inputs, for samples.
+    pub logical: [&'a LogicalPlan; 2],
+    pub planning: &'a Planning<'a>,
 }
 
 impl Choice<'_> {
     /// Chooses by the options, and otherwise by the numbers of rows, if they are known.
-    ///
-    /// # Errors
-    /// Those of reading the sample.
-    pub async fn placement(&self) -> Result<Placement> {
+    pub async fn placement(&self) -> Placement {
         let rows = self.inputs.map(|input| row_count(input.as_ref()));
         match self.options.method {
-            BoxOverlapMethod::ReplicateLeft => return Ok(Placement::ReplicateLeft),
-            BoxOverlapMethod::ReplicateRight => return Ok(Placement::ReplicateRight),
+            BoxOverlapMethod::ReplicateLeft => return Placement::ReplicateLeft,
+            BoxOverlapMethod::ReplicateRight => return Placement::ReplicateRight,
             BoxOverlapMethod::Tiles => {
-                let size = match self.tile_size().await? {
-                    Some(size) => size,
-                    None => vec![1.0; self.axes],
-                };
-                return Ok(self.tiles(size, rows));
+                let size = self.tile_size().await;
+                return self.tiles(size.unwrap_or(vec![1.0; self.axes]), rows);
             }
             BoxOverlapMethod::Auto => {}
         }
@@ -64,16 +66,16 @@ impl Choice<'_> {
             _ => rows[1],
         };
         if replicated.is_none_or(|rows| rows <= self.tile_rows) {
-            return Ok(replicate);
+            return replicate;
         }
-        let size = self.tile_size().await?;
-        Ok(size.map_or(replicate, |size| self.tiles(size, rows)))
+        let size = self.tile_size().await;
+        size.map_or(replicate, |size| self.tiles(size, rows))
     }
 
     fn tiles(&self, size: Vec<f64>, rows: [Option<usize>; 2]) -> Placement {
         const BINS_PER_PARTITION: usize = 4;
         const MAX_BINS: usize = 1 << 16;
-        let partitions = self.context.session_config().target_partitions();
+        let partitions = self.planning.session.config().target_partitions();
         let rows = rows.into_iter().flatten().max().unwrap_or(0);
         let bins = (BINS_PER_PARTITION * partitions).max(rows.div_ceil(self.batch_rows.max(1)));
         let bins = bins.clamp(1, MAX_BINS) as u32;
@@ -83,20 +85,25 @@ impl Choice<'_> {
         })
     }
 
-    /// Returns the size of tiles, or `None` if none is given and no sample can be read.
-    async fn tile_size(&self) -> Result<Option<Vec<f64>>> {
+    /// Returns the size of tiles, or `None` if none is given and no input has a sample: if reading
+    /// an input fails, the query will say why.
+    async fn tile_size(&self) -> Option<Vec<f64>> {
         match self.options.tile[..] {
             [] => {}
-            [size] => return Ok(Some(vec![size; self.axes])),
-            _ => return Ok(Some(self.options.tile.clone())),
+            [size] => return Some(vec![size; self.axes]),
+            _ => return Some(self.options.tile.clone()),
         }
         let mut sample = Sample::new(self.axes);
-        for (input, boxes) in self.inputs.into_iter().zip(self.boxes) {
-            if !first_rows(input, boxes, self.context, &mut sample).await? {
-                return Ok(None);
-            }
+        let mut has_rows = false;
+        for (side, boxes) in self.boxes.into_iter().enumerate() {
+            let bounded = !self.inputs[side].boundedness().is_unbounded();
+            let input = self.logical[side];
+            has_rows |= bounded
+                && first_rows(input, boxes, self.planning, &mut sample)
+                    .await
+                    .unwrap_or(false);
         }
-        Ok(Some(sample.tile_size()))
+        has_rows.then(|| sample.tile_size())
     }
 }
 
@@ -106,37 +113,42 @@ fn row_count(input: &dyn ExecutionPlan) -> Option<usize> {
     statistics.ok()?.num_rows.get_value().copied()
 }
 
-/// Reads the first rows of an input. Returns false without reading if the input has to read
-/// all of its own inputs for its first row.
+/// Reads the first rows of an input, by a query of its own: inputs that are being planned cannot be
+/// executed yet. Returns false if there are no rows without much work: if the input has to read all
+/// of its own inputs for its first row, or is slow.
 async fn first_rows(
-    input: &Arc<dyn ExecutionPlan>,
+    input: &LogicalPlan,
     boxes: &BoxColumns,
-    context: &Arc<TaskContext>,
+    planning: &Planning<'_>,
     sample: &mut Sample,
 ) -> Result<bool> {
     const ROWS: usize = 1 << 13;
-    if input.pipeline_behavior() == EmissionType::Final
-        || input.boundedness() != Boundedness::Bounded
-    {
+    const TIME: Duration = Duration::from_secs(5);
+    let first = LogicalPlanBuilder::from(input.clone()).limit(0, Some(ROWS))?;
+    let Planning {
+        planner, session, ..
+    } = planning;
+    let plan = planner
+        .create_physical_plan(&first.build()?, *session)
+        .await?;
+    if plan.pipeline_behavior() == EmissionType::Final {
         return Ok(false);
     }
-    // Some nodes can be executed only once, and this plan is not the query's.
-    let input = reset_plan_states(Arc::clone(input))?;
-    let mut rows = 0;
-    for partition in 0..input.output_partitioning().partition_count() {
-        let mut stream = input.execute(partition, Arc::clone(context))?;
-        while rows < ROWS
-            && let Some(batch) = stream.next().await.transpose()?
-        {
-            rows += batch.num_rows();
+    let mut batches = execute_stream(plan, session.task_ctx())?;
+    let read = async {
+        while let Some(batch) = batches.next().await.transpose()? {
             let boxes = AnyBoxes::new(boxes, &batch, 0)?;
             with_boxes!(&boxes, boxes => sample.add(boxes));
         }
-        if rows >= ROWS {
-            break;
-        }
+        Ok(true)
+    };
+    // A timer of tokio would need a runtime that has timers. This one ends with the reading.
+    let (_reading, end) = channel::<()>();
+    let late = SpawnedTask::spawn_blocking(move || end.recv_timeout(TIME));
+    match select(pin!(read), pin!(late.join())).await {
+        Either::Left((read, _)) => read,
+        Either::Right(_) => Ok(false),
     }
-    Ok(true)
 }
 
 /// What is known of some boxes, by axes.

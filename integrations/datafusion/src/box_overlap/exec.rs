@@ -277,7 +277,7 @@ impl ExecutionPlan for BoxOverlapExec {
             &self.parameters,
             self.columns.clone(),
             Arc::new(send),
-            partition,
+            [partition, self.properties.partitioning.partition_count()],
             &self.metrics,
             &context,
         )?;

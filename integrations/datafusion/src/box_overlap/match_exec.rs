@@ -27,9 +27,9 @@ use datafusion::physical_plan::{
 use futures::{StreamExt, stream};
 
 use super::boxes::{AnyBoxes, with_boxes};
-use super::gather::memory_size;
 use super::output::state;
 use super::parameters::{BoxJoinType, BoxMatchParameters};
+use crate::memory::{Kept, compact};
 
 /// Decides about the left rows of a left, semi or anti join by tiles.
 ///
@@ -161,6 +161,7 @@ impl ExecutionPlan for BoxMatchExec {
             reservation: MemoryConsumer::new("BoxMatchExec").register(context.memory_pool()),
             input: self.input.execute(partition, context)?,
             candidates: Vec::new(),
+            kept: Kept::default(),
             witnesses: HashSet::new(),
             baseline: BaselineMetrics::new(&self.metrics, partition),
         };
@@ -182,6 +183,8 @@ struct Matcher {
     reservation: MemoryReservation,
     input: SendableRecordBatchStream,
     candidates: Vec<RecordBatch>,
+    /// The memory of the candidates.
+    kept: Kept,
     /// The numbers of boxes with a partner.
     witnesses: HashSet<Box<[u8]>>,
     baseline: BaselineMetrics,
@@ -228,8 +231,11 @@ impl Matcher {
 
     fn keep_candidates(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_rows() > 0 {
-            self.reservation.try_grow(memory_size(batch))?;
-            self.candidates.push(batch.clone());
+            // Each batch has its text for itself, but dictionaries may be those of other batches.
+            let columns = batch.columns().iter().cloned().map(compact).collect();
+            let batch = RecordBatch::try_new(batch.schema(), columns)?;
+            self.reservation.try_grow(self.kept.add(&batch)?)?;
+            self.candidates.push(batch);
         }
         Ok(())
     }

@@ -40,12 +40,16 @@
 //! each bin is one search. Left, semi and anti joins need another step, [`BoxMatchExec`], for the
 //! rows whose boxes touch several bins.
 //!
+//! Unless the size of tiles is given, planning reads the first rows of both sides by a query of its
+//! own, for seconds at most; a side that fails or has to be read whole has no sample.
+//!
 //! The rows of the result are the same with each plan. Their order is not defined.
 //!
 //! # Memory
 //! The rows of a search, both sides, are in memory that is reserved from the engine's pool, and so
 //! are its pairs, `gridstride.box_pairs` at a time. The side that is not replicated is searched in
-//! smaller batches if the memory requires. A pool that is too small is an error that names the
+//! smaller batches if the memory requires: each partition takes a share of what the pool has left.
+//! Pairs come in smaller slices too. A pool that is too small is an error that names the
 //! operator. With tiles, more [bins](BoxOverlapOptions::bins) need less memory, unless
 //! [tiles](BoxOverlapOptions::tile) are so large that one holds most boxes.
 
@@ -61,8 +65,10 @@ mod output;
 mod parameters;
 mod partition;
 mod plan;
+mod rows;
 mod schema;
 mod search;
+mod slices;
 mod tile_exec;
 mod tiling;
 

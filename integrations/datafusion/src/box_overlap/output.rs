@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, RecordBatch, RecordBatchOptions, UInt8Array, UInt32Array, new_null_array,
+    ArrayRef, RecordBatch, RecordBatchOptions, UInt8Array, new_null_array,
 };
-use datafusion::arrow::compute::take;
 use datafusion::common::{JoinSide, Result, exec_err};
 use datafusion::physical_plan::metrics::{BaselineMetrics, Time};
 
+use super::rows::Rows;
 use super::schema::Columns;
 
 /// What is known of a row, in the last column of the joins by tiles that [`BoxMatchExec`]
@@ -43,14 +43,14 @@ pub struct Sink {
     pub take_time: Time,
 }
 
-/// The columns of both inputs, whose rows are combined.
+/// The rows of both inputs, which are combined.
 pub struct Output<'a> {
     /// Where the rows go.
     pub sink: &'a Sink,
-    /// The columns of the left input.
-    pub left: &'a [ArrayRef],
-    /// The columns of the right input.
-    pub right: &'a [ArrayRef],
+    /// The rows of the left input.
+    pub left: &'a Rows,
+    /// The rows of the right input.
+    pub right: &'a Rows,
 }
 
 impl Output<'_> {
@@ -81,20 +81,16 @@ impl Output<'_> {
     fn send(&self, left: &[u32], right: Option<&[u32]>, state: u8) -> Result<()> {
         let timer = self.sink.take_time.timer();
         let rows = left.len();
-        let left = UInt32Array::from(left.to_vec());
-        let right = right.map(|right| UInt32Array::from(right.to_vec()));
-        let columns = self.sink.columns.users.iter().map(|column| {
-            let (side, rows_of_side) = match column.side {
-                JoinSide::Right => (self.right, right.as_ref()),
-                JoinSide::Left | JoinSide::None => (self.left, Some(&left)),
-            };
-            let array = &side[column.index];
-            match rows_of_side {
-                Some(indices) => take(array, indices, None),
-                None => Ok(new_null_array(array.data_type(), rows)),
-            }
+        let left = self.left.places(left);
+        let right = right.map(|right| self.right.places(right));
+        let fields = self.sink.columns.schema.fields();
+        let columns = self.sink.columns.users.iter().zip(fields);
+        let columns = columns.map(|(column, field)| match (column.side, &right) {
+            (JoinSide::Right, Some(right)) => self.right.take(column.index, right),
+            (JoinSide::Right, None) => Ok(new_null_array(field.data_type(), rows)),
+            _ => self.left.take(column.index, &left),
         });
-        let mut columns: Vec<ArrayRef> = columns.collect::<Result<_, _>>()?;
+        let mut columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
         if self.sink.columns.with_state {
             columns.push(Arc::new(UInt8Array::from_value(state, rows)));
         }

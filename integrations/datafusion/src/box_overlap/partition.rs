@@ -13,14 +13,14 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
 use super::box_type::BoxColumns;
-use super::boxes::AnyBoxes;
-use super::gather::{Gathered, Gatherer, memory_size};
+use super::gather::{Gathered, Gatherer};
 use super::output::{Send, Sink};
 use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
 use super::schema::Columns;
-use super::search::{ROW_BYTES, Search, Side};
+use super::search::{PAIR_BYTES, ROW_BYTES, Search, Side};
 use crate::config;
 use crate::error::external;
+use crate::memory;
 
 const NAME: &str = "BoxOverlapExec";
 
@@ -36,17 +36,20 @@ pub struct Loaded {
 
 impl Loaded {
     fn new(rows: Gathered, boxes: &BoxColumns) -> Result<Loaded> {
-        let any = AnyBoxes::new(boxes, &rows.batch, rows.first_row)?;
-        let search = any.copied_bytes() + rows.batch.num_rows() * ROW_BYTES;
-        rows.reservation
-            .try_resize(memory_size(&rows.batch) + search)?;
+        let Gathered {
+            rows,
+            first_row,
+            bytes,
+            reservation,
+        } = rows;
+        let boxes = rows.boxes(boxes, first_row)?;
+        // The boxes of several batches were joined, if they were not copied one by one.
+        let copied = boxes.copied_bytes().max(rows.joined_bytes(&boxes));
+        let needed = bytes + copied + rows.len() * ROW_BYTES;
+        reservation.shrink(reservation.size().saturating_sub(needed));
         Ok(Loaded {
-            side: Side {
-                columns: rows.batch.columns().to_vec(),
-                rows: rows.batch.num_rows(),
-                boxes: any,
-            },
-            reservation: rows.reservation,
+            side: Side { rows, boxes },
+            reservation,
         })
     }
 }
@@ -55,18 +58,20 @@ impl Loaded {
 pub struct Partition {
     parameters: BoxOverlapParameters,
     search: Search,
+    /// The number of partitions that search at the same time.
+    partitions: usize,
     pool: Arc<dyn MemoryPool>,
     input_rows: Count,
     input_bytes: Count,
 }
 
 impl Partition {
-    /// Prepares a partition, and opens its device.
+    /// Prepares a partition, of `[its number, their number]`, and opens its device.
     pub fn new(
         parameters: &BoxOverlapParameters,
         columns: Columns,
         send: Arc<Send>,
-        partition: usize,
+        [partition, partitions]: [usize; 2],
         metrics: &ExecutionPlanMetricsSet,
         context: &TaskContext,
     ) -> Result<Partition> {
@@ -91,6 +96,7 @@ impl Partition {
         Ok(Partition {
             parameters: parameters.clone(),
             search,
+            partitions,
             pool: Arc::clone(context.memory_pool()),
             input_rows: counter("input_rows"),
             input_bytes: counter("input_bytes"),
@@ -99,9 +105,9 @@ impl Partition {
 
     /// Reads the whole input that is replicated.
     pub fn build(&self, stream: SendableRecordBatchStream, boxes: BoxColumns) -> Build {
-        let mut input = self.gatherer(stream);
+        let input = self.gatherer(stream, &boxes);
         let load = async move {
-            let rows = input.all().await?;
+            let rows = input?.all().await?;
             blocking(move || Loaded::new(rows, &boxes)).await
         };
         load.map(|loaded| loaded.map(Arc::new).map_err(Arc::new))
@@ -110,17 +116,25 @@ impl Partition {
     }
 
     /// Searches the rows of an input together with the replicated input.
-    pub async fn replicated(self, build: Build, probe: SendableRecordBatchStream) -> Result<()> {
-        let mut probe = self.gatherer(probe);
+    pub async fn replicated(
+        mut self,
+        build: Build,
+        probe: SendableRecordBatchStream,
+    ) -> Result<()> {
         let build = build.await.map_err(DataFusionError::Shared)?;
         let build_is_left = matches!(self.parameters.placement, Placement::ReplicateLeft);
         let boxes = match build_is_left {
             true => &self.parameters.right,
             false => &self.parameters.left,
         };
+        let mut probe = self.gatherer(probe, boxes)?;
+        // A partition that took all memory would leave none for the first rows of the others.
+        let share = memory::share(&*self.pool, self.partitions);
+        let pairs = self.search.batch_pairs.min(share / PAIR_BYTES);
+        self.search.batch_pairs = pairs.max(1);
         // Each search indexes the replicated side: it should not be much larger than the batch.
-        let rows = self.parameters.batch_rows.max(build.side.rows);
-        while let Some(rows) = probe.next(rows).await? {
+        let rows = self.parameters.batch_rows.max(build.side.rows.len()).max(1);
+        while let Some(rows) = probe.next(rows, share).await? {
             let (search, build, boxes) = (self.search.clone(), Arc::clone(&build), boxes.clone());
             blocking(move || {
                 let probe = Loaded::new(rows, &boxes)?;
@@ -141,10 +155,11 @@ impl Partition {
         left: SendableRecordBatchStream,
         right: SendableRecordBatchStream,
     ) -> Result<()> {
-        let mut inputs = [left, right].map(|stream| self.gatherer(stream));
+        let mut left_input = self.gatherer(left, &self.parameters.left)?;
+        let mut right_input = self.gatherer(right, &self.parameters.right)?;
         let inner = self.parameters.join == BoxJoinType::Inner;
         loop {
-            let [left, right] = &mut inputs;
+            let (left, right) = (&mut left_input, &mut right_input);
             let bin = match (left.peek_bin().await?, right.peek_bin().await?) {
                 (Some(left), Some(right)) => left.min(right),
                 // Rows without a partner in this partition may have one in another.
@@ -162,13 +177,13 @@ impl Partition {
         }
     }
 
-    fn gatherer(&self, input: SendableRecordBatchStream) -> Gatherer {
+    fn gatherer(&self, input: SendableRecordBatchStream, boxes: &BoxColumns) -> Result<Gatherer> {
         // A `FairSpillPool` gives equal shares to consumers that can spill, and what these leave to
         // others. The sorts by bins would leave nothing.
         let sorted = matches!(self.parameters.placement, Placement::Tiles(_));
         let consumer = MemoryConsumer::new(NAME).with_can_spill(sorted);
         let counters = [&self.input_rows, &self.input_bytes];
-        Gatherer::new(input, consumer, &self.pool, counters)
+        Gatherer::new(input, boxes, consumer, &self.pool, counters)
     }
 }
 

@@ -219,6 +219,11 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             box_columns(node.left.schema(), &node.left_boxes)?,
             box_columns(node.right.schema(), &node.right_boxes)?,
         ];
+        let planning = Planning {
+            planner,
+            session,
+            context,
+        };
         let choice = Choice {
             options: &node.options,
             join: node.join,
@@ -227,9 +232,10 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             axes: box_type(node.left.schema(), &node.left_boxes)?.width / 2,
             tile_rows: config.box_tile_rows,
             batch_rows: config.batch_rows,
-            context: &session.task_ctx(),
+            logical: [&node.left, &node.right],
+            planning: &planning,
         };
-        let placement = choice.placement().await?;
+        let placement = choice.placement().await;
         let [left_boxes, right_boxes] = boxes;
         let parameters = BoxOverlapParameters {
             join: node.join,
@@ -242,11 +248,6 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             device: config.device,
         };
         let exec = join(parameters, Arc::clone(left), Arc::clone(right))?;
-        let planning = Planning {
-            planner,
-            session,
-            context,
-        };
         volatile::filtered(exec, &node.filters, &node.schema, &planning).map(Some)
     }
 }

@@ -1,6 +1,5 @@
 //! One search of the library, and the rows that follow from it. Blocks its thread.
 
-use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::metrics::{Count, Time};
@@ -10,6 +9,9 @@ use gridstride::box_overlap::BoxOverlap;
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes};
 use super::output::{Output, Sink, state};
 use super::parameters::{BoxJoinType, Placement};
+use super::rows::Rows;
+use super::slices::Slices;
+use crate::config;
 use crate::error::external;
 
 /// The bytes that a row takes in a search besides the row: its number of pairs, whether there are
@@ -18,7 +20,7 @@ pub const ROW_BYTES: usize = 9;
 
 /// The bytes that a pair takes on the host besides the rows: in the library's result and in the
 /// indices of both sides.
-const PAIR_BYTES: usize = 12;
+pub const PAIR_BYTES: usize = 12;
 
 /// Takes the rows of pairs: those of the first set, and those of the second.
 type Emit<'a> = dyn Fn(&[u32], &[u32]) -> Result<()> + 'a;
@@ -40,10 +42,8 @@ pub struct Search {
 /// Rows with their boxes.
 #[derive(Debug)]
 pub struct Side {
-    /// The columns.
-    pub columns: Vec<ArrayRef>,
-    /// The number of rows.
-    pub rows: usize,
+    /// The rows.
+    pub rows: Rows,
     /// The boxes that are not null.
     pub boxes: AnyBoxes,
 }
@@ -76,8 +76,8 @@ impl Search {
     ) -> Result<()> {
         let output = Output {
             sink: &self.sink,
-            left: &left.columns,
-            right: &right.columns,
+            left: &left.rows,
+            right: &right.rows,
         };
         let matched = match self.join {
             BoxJoinType::Inner if matches!(self.placement, Placement::ReplicateLeft) => {
@@ -95,7 +95,7 @@ impl Search {
         if self.join == BoxJoinType::Inner {
             return Ok(());
         }
-        self.left_rows(&output, left.rows, a, &matched, bin)
+        self.left_rows(&output, left.rows.len(), a, &matched, bin)
     }
 
     /// Passes the rows of all pairs of two sets of boxes, and returns whether each box of the first
@@ -112,19 +112,23 @@ impl Search {
         }
         self.searches.add(1);
         let timer = self.search_time.timer();
-        let slices = BoxOverlap::new().slices(&self.device, a.view(), b.view(), self.batch_pairs);
-        let mut slices = slices.map_err(external("BoxOverlapExec"))?;
+        let mut slices = Slices::new(&self.device, [a, b], self.batch_pairs)?;
         timer.done();
-        let most = slices.counts().iter().copied().max().unwrap_or(0) as usize;
         let matched = slices.counts().iter().map(|&count| count > 0).collect();
-        let most = most.max(self.batch_pairs.min(slices.pair_count() as usize));
         let memory = memory.new_empty();
-        memory.try_grow(most * PAIR_BYTES)?;
+        let wanted = pairs_of_a_slice(slices.counts(), self.batch_pairs);
+        let granted = reserve_pairs(slices.counts(), wanted, &memory)?;
+        if granted < wanted {
+            let _timer = self.search_time.timer();
+            self.searches.add(1);
+            drop(slices);
+            slices = Slices::new(&self.device, [a, b], granted)?;
+        }
         loop {
             let timer = self.search_time.timer();
-            let slice = slices.next().transpose();
+            let slice = slices.next().transpose()?;
             timer.done();
-            let Some(slice) = slice.map_err(external("BoxOverlapExec"))? else {
+            let Some(slice) = slice else {
                 return Ok(matched);
             };
             let offsets = slice.overlaps.offsets();
@@ -155,6 +159,7 @@ impl Search {
         }
         self.searches.add(1);
         let timer = self.search_time.timer();
+        let _turn = config::turn(&self.device);
         let counts = BoxOverlap::new().counts(&self.device, a.view(), b.view());
         timer.done();
         let counts = counts.map_err(external("BoxOverlapExec"))?;
@@ -205,5 +210,48 @@ impl Search {
             output.left_rows(rows, state)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the most pairs of a slice: `most`, unless a row has more, or all rows have fewer.
+fn pairs_of_a_slice(counts: &[u32], most: usize) -> usize {
+    let row = counts.iter().copied().max().unwrap_or(0) as usize;
+    let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    row.max(most.min(all as usize))
+}
+
+/// Reserves memory for `pairs` pairs at a time, or for fewer if there is less memory, but for all
+/// pairs of one row. Returns the number of pairs.
+fn reserve_pairs(counts: &[u32], mut pairs: usize, memory: &MemoryReservation) -> Result<usize> {
+    let least = pairs_of_a_slice(counts, 1);
+    loop {
+        match memory.try_grow(pairs * PAIR_BYTES) {
+            Ok(()) => return Ok(pairs),
+            Err(error) if pairs <= least => return Err(error),
+            Err(_) => pairs = (pairs / 2).max(least),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool};
+
+    use super::*;
+
+    #[test]
+    fn slices_have_as_many_pairs_as_the_memory_allows() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(GreedyMemoryPool::new(100 * PAIR_BYTES));
+        let counts = [3, 70, 0, 900, 27];
+        assert_eq!(pairs_of_a_slice(&counts, 5000), 1000);
+        assert_eq!(pairs_of_a_slice(&counts, 10), 900);
+        let memory = MemoryConsumer::new("test").register(&pool);
+        assert!(reserve_pairs(&counts, 1000, &memory).is_err());
+        assert_eq!(reserve_pairs(&counts[..3], 300, &memory).unwrap(), 75);
+        assert_eq!(pool.reserved(), 75 * PAIR_BYTES);
+        memory.free();
+        assert_eq!(reserve_pairs(&counts[..3], 320, &memory).unwrap(), 80);
     }
 }

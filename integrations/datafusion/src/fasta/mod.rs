@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `id` | Utf8, never null | the header up to its first blank, without the `>` |
 //! | `description` | Utf8 | the rest of the header; null if the header ends after the id |
-//! | `sequence` | LargeUtf8, never null | the letters of all lines, in their case, without blanks and line ends |
+//! | `sequence` | LargeUtf8, never null | the letters of all lines, in their case, and `*`, `-`, `.`, `?` and `~`, without blanks and line ends |
 //!
 //! [`register_fasta`] names such a table, and after [`register`](crate::register) so does SQL:
 //!

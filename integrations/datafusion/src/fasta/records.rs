@@ -81,6 +81,11 @@ impl<R: BufRead> Records<R> {
             return Err(self.broken(reason.into()));
         }
         self.header.remove(0);
+        if self.header.trim_ascii_end().contains(&b'\r') {
+            let reason = "a carriage return is within the header: if the lines end in these alone, \
+                          as of old Macintosh programs, convert them to line feeds";
+            return Err(self.broken(reason.into()));
+        }
         self.lines += 1;
         Ok(())
     }
@@ -149,9 +154,10 @@ fn keep_letters(letters: &mut Vec<u8>, start: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a sequence may have this byte: letters, and signs such as `*`, `-` and `.`.
+/// Whether a sequence may have this byte: letters, and the signs for stops, gaps and unknown
+/// residues. Others, as in comments and in files of qualities, would give wrong sequences.
 fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_graphic() && byte != b'>'
+    byte.is_ascii_alphabetic() || matches!(byte, b'*' | b'-' | b'.' | b'?' | b'~')
 }
 
 #[cfg(test)]
@@ -174,7 +180,7 @@ mod tests {
     /// Buffers of all sizes cut the text everywhere.
     #[test]
     fn records_cut_anywhere() {
-        let text = b">one  first  one \r\nACGT\r\nac gt*\r\n\r\n>two\n\n>\nGG\n>four x\nA-\n T.";
+        let text = b">one  first  one \r\nACGT\r\nac gt*\r\n\r\n>two\n\n>\nGG\n>four x\nA-\n T.?~";
         for buffer in 1..=text.len() {
             let batch = read(text, buffer, &[0, 1, 2]).unwrap().unwrap();
             let ids = batch.column(0).as_string::<i32>();
@@ -185,7 +191,7 @@ mod tests {
             let descriptions: Vec<_> = descriptions.iter().collect();
             assert_eq!(descriptions, [Some("first  one"), None, None, Some("x")]);
             let sequences: Vec<_> = sequences.iter().flatten().collect();
-            assert_eq!(sequences, ["ACGTacgt*", "", "GG", "A-T."]);
+            assert_eq!(sequences, ["ACGTacgt*", "", "GG", "A-T.?~"]);
         }
     }
 
@@ -202,7 +208,20 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let long = [b">".as_slice(), &vec![b'A'; (1 << 20) + 5]].concat();
-        let cases: [(&[u8], &str); 5] = [
+        let cases: [(&[u8], &str); 9] = [
+            (
+                b">a\rACGT\r>b\rGG",
+                "line 1: a carriage return is within the header",
+            ),
+            (
+                b">a\n; a comment\nAC\n",
+                "line 2: ';' (byte 59) is not a letter",
+            ),
+            (
+                b">a\nAC\n40 40 38\n",
+                "line 3: '4' (byte 52) is not a letter",
+            ),
+            (b">a\n{A\n", "line 2: '{' (byte 123) is not a letter"),
             (
                 b"ACGT\n",
                 "line 1: it is not FASTA: it begins with 'A', not with '>'",

@@ -35,9 +35,6 @@ use crate::error::external;
 /// The name in EXPLAIN and in errors.
 pub(super) const NAME: &str = "NearestExec";
 
-/// An index and a distance, and both again while they are copied.
-const BYTES_PER_RESULT: usize = 32;
-
 /// Finds the nearest vectors of the right input, the references, for each vector of the left input,
 /// the queries. [Parameters](NearestParameters) and inputs are all of its state.
 ///
@@ -257,10 +254,11 @@ impl ExecutionPlan for NearestExec {
             },
             output_time: time("output_time"),
         };
-        let result_bytes = self.parameters.k.saturating_mul(BYTES_PER_RESULT);
         let queries = Queries {
+            pool: Arc::clone(context.memory_pool()),
+            partitions: self.properties.partitioning.partition_count(),
             input: self.queries.execute(partition, context)?.fuse(),
-            gatherer: Gatherer::new(self.parameters.queries.clone(), result_bytes, reservation),
+            gatherer: Gatherer::new(self.parameters.queries.clone(), 0, reservation),
             waiting: None,
             input_rows: counter("input_rows"),
             gather_time,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, FixedSizeListArray, RecordBatch};
 use datafusion::arrow::compute::{cast, concat, filter_record_batch, interleave, is_not_null};
 use datafusion::arrow::datatypes::Fields;
-use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 
 use super::exec::NAME;
 use super::parameters::VectorColumn;
+use crate::memory::Kept;
 
 /// Rows whose vectors are not null, in batches.
 pub struct Gatherer {
@@ -18,8 +18,7 @@ pub struct Gatherer {
     batches: Vec<RecordBatch>,
     rows: usize,
     bytes: usize,
-    /// Counts buffers that several batches share once.
-    memory: RecordBatchMemoryCounter,
+    memory: Kept,
     /// Bytes that the result of a row takes.
     result_bytes: usize,
     reservation: MemoryReservation,
@@ -49,7 +48,7 @@ impl Gatherer {
             batches: Vec::new(),
             rows: 0,
             bytes: 0,
-            memory: RecordBatchMemoryCounter::new(),
+            memory: Kept::default(),
             result_bytes,
             reservation,
         }
@@ -61,6 +60,16 @@ impl Gatherer {
 
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns the memory that is reserved.
+    pub fn reserved(&self) -> usize {
+        self.reservation.size()
+    }
+
+    /// Sets the bytes that the result of each row takes.
+    pub fn set_result_bytes(&mut self, bytes: usize) {
+        self.result_bytes = bytes;
     }
 
     /// Adds the rows of a batch whose vectors are not null.
@@ -86,17 +95,20 @@ impl Gatherer {
         }
         // The vectors count twice, since those of several batches are copied into one array.
         let width = vectors.value_type().primitive_width().unwrap_or_default();
-        let bytes = self.memory.count_batch(&batch) + vectors.values().len() * width;
+        let bytes = self.memory.add(&batch)? + vectors.values().len() * width;
         let result_bytes = batch.num_rows().saturating_mul(self.result_bytes);
         let grown = self
             .reservation
             .try_grow(bytes.saturating_add(result_bytes));
-        grown.map_err(|error| {
+        if let Err(error) = grown {
+            if self.rows == 0 {
+                self.memory = Kept::default();
+            }
             let column = &self.column.name;
-            error.context(format!(
+            return Err(error.context(format!(
                 "{NAME}: the rows with {column} do not fit into memory"
-            ))
-        })?;
+            )));
+        }
         self.rows += batch.num_rows();
         self.bytes += bytes;
         self.batches.push(batch);
@@ -110,7 +122,7 @@ impl Gatherer {
         }
         let bytes_per_row = self.bytes / self.rows;
         (self.rows, self.bytes) = (0, 0);
-        self.memory = RecordBatchMemoryCounter::new();
+        self.memory = Kept::default();
         let mut batches = std::mem::take(&mut self.batches);
         let index = self.column.index;
         let reservation = self.reservation.take();

@@ -12,6 +12,7 @@ use gridstride::{Device, Error};
 
 use super::exec::NAME;
 use crate::arrow::rows;
+use crate::config;
 use crate::error::external;
 
 /// Counters and times of a partition.
@@ -57,7 +58,10 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
     ) -> gridstride::Result<Option<Nearest>> {
         if self.on_device.get().is_none() {
             let _copying = to.copy_time.timer();
-            let copy = allocated(self.device.upload(&database))?;
+            let copy = match self.leaves_room(&database) {
+                true => allocated(self.device.upload(&database))?,
+                false => None,
+            };
             self.device.synchronize()?;
             // Of several partitions that get here, one keeps its copy.
             let _ = self.on_device.set(copy);
@@ -85,6 +89,14 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         found.download().map(Some)
     }
 
+    /// Whether the copy of the references leaves at least half of a memory limit to other calls:
+    /// it stays on the device when they have their turns.
+    fn leaves_room(&self, database: &ArrayView2<T::Native>) -> bool {
+        let bytes = database.len() * size_of::<T::Native>();
+        let limit = self.device.memory_limit();
+        limit.is_none_or(|limit| bytes as u64 <= limit / 2)
+    }
+
     fn search(
         &self,
         queries: ArrayView2<T::Native>,
@@ -92,6 +104,7 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         k: usize,
         to: &Measures,
     ) -> gridstride::Result<Nearest> {
+        let _turn = config::turn(&self.device);
         if self.device.kind() != DeviceKind::Cpu
             && let Some(found) = self.on_device(queries, database, k, to)?
         {

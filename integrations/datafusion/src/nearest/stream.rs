@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::{Fields, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::physical_plan::metrics::{Count, Time};
 use futures::future::{BoxFuture, Shared};
 use futures::stream::Fuse;
@@ -16,9 +17,13 @@ use tokio::task::JoinError;
 use super::gather::{Gathered, Gatherer};
 use super::output::{Found, Output};
 use super::search::{Database, Measures};
+use crate::memory;
 
 /// Bytes of queries after which the library is called, however few rows they are.
 const GATHERED_BYTES: usize = 256 << 20;
+
+/// An index and a distance, and both again while they are copied.
+const BYTES_PER_RESULT: usize = 32;
 
 /// The references, for all partitions; `None` if there are none.
 pub type Loading = Shared<BoxFuture<'static, Result<Option<References>, Arc<DataFusionError>>>>;
@@ -34,6 +39,10 @@ pub struct References {
 pub struct Queries {
     pub input: Fuse<SendableRecordBatchStream>,
     pub gatherer: Gatherer,
+    /// The pool of the gatherer's memory.
+    pub pool: Arc<dyn MemoryPool>,
+    /// The number of partitions that take memory of the pool at the same time.
+    pub partitions: usize,
     /// Rows that have been read, but not gathered.
     pub waiting: Option<RecordBatch>,
     pub input_rows: Count,
@@ -76,6 +85,9 @@ impl Work {
             return Ok(None);
         };
         let k = self.k.min(references.rows.rows());
+        queries
+            .gatherer
+            .set_result_bytes(k.saturating_mul(BYTES_PER_RESULT));
         let Some(queries) = queries.gather((self.batch_rows / k).max(1)).await? else {
             return Ok(None);
         };
@@ -106,17 +118,27 @@ impl Queries {
     /// Gathers up to `most` rows, or fewer if they are large or memory runs out. Returns `None` at
     /// the end.
     async fn gather(&mut self, most: usize) -> Result<Option<Gathered>> {
-        while self.gatherer.rows() < most && self.gatherer.bytes() < GATHERED_BYTES {
+        // A partition that took all memory would leave none for the first rows of the others.
+        let share = memory::share(&*self.pool, self.partitions);
+        while self.gatherer.rows() < most
+            && self.gatherer.bytes() < GATHERED_BYTES
+            && (self.gatherer.rows() == 0 || self.gatherer.reserved() < share)
+        {
             let Some(batch) = self.next().await? else {
                 break;
             };
             let _timer = self.gather_time.timer();
-            let room = batch.num_rows().min(most - self.gatherer.rows());
-            if let Err(error) = self.gatherer.push(&batch.slice(0, room)) {
-                if self.gatherer.rows() == 0 {
-                    return Err(error);
+            let mut room = batch.num_rows().min(most - self.gatherer.rows());
+            let refused = loop {
+                match self.gatherer.push(&batch.slice(0, room)) {
+                    Ok(()) => break false,
+                    // The rows so far may leave the memory that these need.
+                    Err(_) if self.gatherer.rows() > 0 => break true,
+                    Err(error) if room <= 1 => return Err(error),
+                    Err(_) => room /= 2,
                 }
-                // The rows so far may leave the memory that these need.
+            };
+            if refused {
                 self.waiting = Some(batch);
                 break;
             }

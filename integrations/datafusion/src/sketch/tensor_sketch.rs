@@ -103,7 +103,9 @@ fn sketch(
 ) -> Result<FixedSizeListArray> {
     let device = config::open(GridstrideConfig::of(options).device).map_err(external(NAME))?;
     let sequences = letters::encode(column, parameters)?;
+    let turn = config::turn(&device);
     let sketches = parameters.sketcher()?.sketch(&device, &sequences);
+    drop(turn);
     let sketches = sketches.map_err(external(NAME))?;
     Ok(match column.logical_nulls() {
         Some(nulls) if nulls.null_count() > 0 => scatter(&sketches, nulls),

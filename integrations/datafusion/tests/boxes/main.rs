@@ -2,5 +2,6 @@
 
 mod errors;
 mod joins;
+mod memory;
 mod plans;
 mod tables;

@@ -92,7 +92,7 @@ async fn volatile_filters_are_of_the_pairs() {
     }
 }
 
-fn limited(pool: Arc<dyn MemoryPool>, partitions: usize) -> SessionContext {
+pub fn limited(pool: Arc<dyn MemoryPool>, partitions: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(pool)
         .build_arc()
@@ -107,7 +107,7 @@ fn limited(pool: Arc<dyn MemoryPool>, partitions: usize) -> SessionContext {
 }
 
 /// Boxes that overlap their neighbours.
-async fn chains(ctx: &SessionContext, rows: usize) {
+pub async fn chains(ctx: &SessionContext, rows: usize) {
     for name in ["l", "r"] {
         let sql = format!(
             "CREATE TABLE {name} AS SELECT value AS id, repeat('x', 20) AS name, \
@@ -118,7 +118,7 @@ async fn chains(ctx: &SessionContext, rows: usize) {
     }
 }
 
-fn count(options: &str) -> String {
+pub fn count(options: &str) -> String {
     let columns = "x0,y0,x1,y1";
     let join = format!("box_overlap('l', '{columns}', 'r', '{columns}', 'inner', '{options}')");
     format!("SELECT count(*), sum(length(l_name) + length(r_name)) FROM {join}")

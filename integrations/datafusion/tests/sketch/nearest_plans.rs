@@ -94,7 +94,7 @@ async fn memory() {
         &context,
         "many",
         &table(&mut random, 20_000, 7, true),
-        1,
+        8,
         &mut random,
     );
     register(
@@ -113,6 +113,10 @@ async fn memory() {
     assert!(message.contains("NearestExec[references]"), "{message}");
     let query = "SELECT count(*) FROM nearest('many', 'at', 'few', 'at', 2)";
     assert_eq!(rows(&context, query).await.unwrap(), ["34286"]);
+    // There are no more results than references, however large k is.
+    let all = "SELECT count(*) = (SELECT count(at) * count(at) FROM few) \
+               FROM nearest('few', 'at', 'few b', 'at', 1000000)";
+    assert_eq!(rows(&context, all).await.unwrap(), ["true"]);
 }
 
 /// Dropping the result stops the work between calls of the library.
