@@ -271,9 +271,10 @@ mod tests {
         let run = async |sql: &str| ctx.sql(sql).await.unwrap().collect().await.unwrap();
         run("CREATE TABLE l AS VALUES (0, 1.0), (5, 3.0)").await;
         run("CREATE TABLE r AS SELECT * FROM l").await;
+        let boxes = "column2,column2,column2,column2";
         for function in [
             "time_buckets('l', NULL, 'column1', 'column2', '5', 'count')",
-            "box_overlap('l', 'column2,column2', 'r', 'column2,column2')",
+            &format!("box_overlap('l', '{boxes}', 'r', '{boxes}')"),
         ] {
             let plan = run(&format!("EXPLAIN SELECT * FROM {function}")).await;
             let plan = pretty_format_batches(&plan).unwrap().to_string();

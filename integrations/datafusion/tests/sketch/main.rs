@@ -6,4 +6,5 @@ mod fasta_tables;
 mod functions;
 mod nearest;
 mod nearest_plans;
+mod nearest_volatile;
 mod support;
