@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 pub const FINGERPRINT_VARIABLE: &str = "GRIDSTRIDE_TEST_FINGERPRINT";
 
 /// Returns the fingerprint of this build: the package's version and a hash of the sources of both
-/// packages and of the lock file.
+/// packages, of gridstride with its kernels, and of the lock file.
 pub fn fingerprint() -> &'static str {
     static FINGERPRINT: OnceLock<String> = OnceLock::new();
     FINGERPRINT.get_or_init(|| {

@@ -29,6 +29,7 @@ mod logging;
 mod scheduler;
 mod session;
 mod submit;
+mod whole;
 mod wording;
 mod workdir;
 

@@ -27,6 +27,7 @@ use log::warn;
 
 use crate::client::{Query, run_once};
 use crate::guard::RETRY;
+use crate::whole::merge_right_sides;
 
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -94,7 +95,15 @@ impl QueryPlanner for ClusterPlanner {
                  its metrics"
             );
         }
+        if let LogicalPlan::Dml(_) | LogicalPlan::Copy(_) = plan {
+            // A query may run twice, and a table that was written twice has its rows twice.
+            return not_impl_err!(
+                "a cluster only reads: write the rows of a query by --out of gridstride-sql, or run \
+                 INSERT, DELETE, UPDATE and COPY without a cluster"
+            );
+        }
         let physical = self.planner.create_physical_plan(plan, session).await?;
+        let physical = merge_right_sides(physical)?;
         Ok(match plan {
             LogicalPlan::Explain(_) => physical,
             _ => Arc::new(SubmitExec::new(self.cluster.clone(), physical)),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "gridstride-executor-";
 const LOCK: &str = "lock";
+/// The file in the folder of all executors that is locked while one of them starts.
+const START: &str = "start";
 
 /// A folder that belongs to one executor process and is removed when this value is dropped.
 #[derive(Debug)]
@@ -19,6 +21,9 @@ impl WorkDir {
     /// Makes a folder in `base`, after removing those of processes that no longer live.
     pub(crate) fn create(base: &Path, name: &str) -> Result<Self> {
         fs::create_dir_all(base)?;
+        // Executors start one by one: none sees a folder that another has made and not locked yet.
+        let start = File::create(base.join(START))?;
+        start.lock()?;
         remove_stale(base)?;
         let path = base.join(format!("{PREFIX}{name}"));
         fs::create_dir(&path)?;
@@ -34,9 +39,14 @@ impl WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.path) {
-            log::warn!("{} could not be removed: {error}", self.path.display());
-        }
+        remove(&self.path);
+    }
+}
+
+/// Removes a folder. One that stays, such as another user's, is no reason to fail.
+fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        log::warn!("{} could not be removed: {error}", folder.display());
     }
 }
 
@@ -47,14 +57,16 @@ fn remove_stale(base: &Path) -> Result<()> {
         if !ours || !entry.file_type()?.is_dir() {
             continue;
         }
-        // Without a lock file, another process is just making the folder.
+        // A folder without a lock file that can be read is not known to be dead.
         let Ok(lock) = File::open(entry.path().join(LOCK)) else {
             continue;
         };
         match lock.try_lock() {
-            Ok(()) => fs::remove_dir_all(entry.path())?,
+            Ok(()) => remove(&entry.path()),
             Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::Error(error)) => {
+                log::warn!("{} could not be locked: {error}", entry.path().display());
+            }
         }
     }
     Ok(())
@@ -80,5 +92,22 @@ mod tests {
         let path = first.path().to_owned();
         drop(first);
         assert!(!path.exists() && second.path().exists());
+    }
+
+    /// Many executors that start and end at once keep their folders, and none of them fails.
+    #[test]
+    fn executors_that_start_together_do_not_disturb_each_other() {
+        let base = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let base = base.path();
+                scope.spawn(move || {
+                    for turn in 0..100 {
+                        let folder = WorkDir::create(base, &format!("{thread}-{turn}")).unwrap();
+                        assert!(folder.path().join(LOCK).exists());
+                    }
+                });
+            }
+        });
     }
 }

@@ -18,9 +18,14 @@ use log::{error, warn};
 use super::RETRY;
 use crate::audit::audit;
 
-/// What Ballista says when a task could not fetch what another one wrote. Errors of the query itself
-/// read differently.
-const LOST_INPUT: &str = "most recent failure reason";
+/// Whether a job failed because a task could not fetch what another one wrote.
+///
+/// Ballista says "Stage 2 has failed 1 times, most recent failure reason: .." then. It says "..
+/// failed 1 times, fail the stage, most recent failure reason: .." of errors of input and output,
+/// such as a full disk or a damaged file, which the next attempt meets again.
+fn lost_input(failure: &str) -> bool {
+    failure.contains("most recent failure reason") && !failure.contains("fail the stage")
+}
 
 /// A job that runs.
 struct Job {
@@ -130,7 +135,7 @@ fn audited(graph: &ExecutionGraphBox, doom: Option<&str>) -> ExecutionGraphBox {
         (Some(Status::Successful(_)), None) => audit(&graph)
             .err()
             .map(|reason| format!("{RETRY}: {reason}; its result is withheld")),
-        (Some(Status::Failed(failed)), None) if failed.error.contains(LOST_INPUT) => {
+        (Some(Status::Failed(failed)), None) if lost_input(&failed.error) => {
             Some(format!("{RETRY}: {}", failed.error.trim_end()))
         }
         _ => None,
@@ -237,5 +242,22 @@ impl JobState for GuardedJobs {
 
     fn produce_config(&self) -> SessionConfig {
         self.records.produce_config()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lost_input;
+
+    #[test]
+    fn a_full_disk_is_no_lost_executor() {
+        assert!(lost_input(
+            "Job failed due to stage 2 failed: Stage 2 has failed 1 times, most recent failure \
+             reason: FetchPartitionError"
+        ));
+        assert!(!lost_input(
+            "Task 0.0 in Stage 2 failed 1 times, fail the stage, most recent failure reason: No \
+             space left on device"
+        ));
     }
 }

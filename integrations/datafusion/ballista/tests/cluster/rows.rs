@@ -14,8 +14,9 @@ use crate::harness::{
     write_points,
 };
 
-/// Queries whose plans differ: scans, shuffles, sorts, a broadcast, a limit.
-const QUERIES: [&str; 7] = [
+/// Queries whose plans differ: scans, shuffles, sorts, a broadcast, a limit, and joins
+/// without an equality, whose left rows depend on all of the right side.
+const QUERIES: [&str; 11] = [
     FOUR_STAGES,
     TIME_BUCKETS,
     "SELECT count(*), sum(value), min(timestamp), max(timestamp) FROM points",
@@ -24,6 +25,14 @@ const QUERIES: [&str; 7] = [
     "SELECT p.series, count(*) FROM points p JOIN (VALUES ('s1'), ('s0')) AS few(name) \
      ON p.series = few.name GROUP BY 1",
     "SELECT series, value FROM points WHERE value < 0",
+    "SELECT a.value, b.value FROM (SELECT value FROM points WHERE value > 996) a \
+     LEFT JOIN (SELECT value FROM points WHERE value > 996) b ON a.value < b.value",
+    "SELECT a.value, b.value FROM (SELECT value FROM points WHERE value > 996) a \
+     FULL JOIN (SELECT value FROM points WHERE value > 996) b ON a.value < b.value",
+    "SELECT a.value FROM (SELECT value FROM points WHERE value > 996) a \
+     WHERE EXISTS (SELECT 1 FROM points b WHERE b.value > 990 AND b.value > a.value)",
+    "SELECT a.value FROM (SELECT value FROM points WHERE value > 996) a \
+     WHERE NOT EXISTS (SELECT 1 FROM points b WHERE b.value > 990 AND b.value > a.value)",
 ];
 
 /// Scheduler and executors as tasks of this process.
@@ -71,6 +80,13 @@ async fn in_one_process() {
             .unwrap();
         assert_eq!(rows, run(&expected, query).await.unwrap(), "{query}");
     }
+    let copy = format!(
+        "COPY points TO '{}'",
+        folder.path().join("copy.csv").display()
+    );
+    let error = run_within(Duration::from_secs(30), &ctx, &copy).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("a cluster only reads"), "{error}");
     assert!(
         tasks.try_join_next().is_none(),
         "scheduler and executors run"
