@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "gridstride-executor-";
 const LOCK: &str = "lock";
-/// The file in the folder of all executors that is locked while one of them starts.
-const START: &str = "start";
 
 /// A folder that belongs to one executor process and is removed when this value is dropped.
 #[derive(Debug)]
@@ -22,7 +20,7 @@ impl WorkDir {
     pub(crate) fn create(base: &Path, name: &str) -> Result<Self> {
         fs::create_dir_all(base)?;
         // Executors start one by one: none sees a folder that another has made and not locked yet.
-        let start = File::create(base.join(START))?;
+        let start = File::open(base)?;
         start.lock()?;
         remove_stale(base)?;
         let path = base.join(format!("{PREFIX}{name}"));
