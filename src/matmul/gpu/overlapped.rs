@@ -2,8 +2,8 @@
 //!
 //! The handle's stream copies B, and then A in panels of rows. Each panel of C is computed on one of
 //! several streams as soon as its panel of A has arrived, and another stream copies it back. Several
-//! streams compute, since a panel has too few tiles for all multiprocessors. k is not cut, and the kernel is
-//! that of the whole, so the results are the same bit for bit.
+//! streams compute, since a panel has too few tiles for all multiprocessors. k is not cut, and the
+//! kernel is that of the whole, so the results are the same bit for bit.
 //!
 //! Who waits for whom:
 //! - A stream that computes waits for the copies of B, of its panel of A and, if C is read, of its

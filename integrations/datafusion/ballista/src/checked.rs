@@ -33,8 +33,8 @@ pub(crate) fn check_read(node: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
     }
 }
 
-/// Passes on what a [`ShuffleReaderExec`] reads, and fails at its end if the rows are not as many as
-/// the tasks that wrote them counted, or at once if a task's output is to be read twice.
+/// Passes on what a [`ShuffleReaderExec`] reads. Fails at the end if the number of rows differs from
+/// the number that the writing tasks counted, or at once if a task's output is to be read twice.
 ///
 /// A reader that stops early, below a `LIMIT`, is not counted. The node has no metrics: those of a
 /// task are matched with the scheduler's plan by position, and that plan lacks this node.

@@ -54,7 +54,7 @@ pub(crate) async fn run_once(
             metrics.record_output(batch.num_rows());
             *delivered = true;
             if sender.send(Ok(batch)).await.is_err() {
-                // Whoever asked has enough.
+                // The reader has stopped, as below a LIMIT.
                 return Ok(());
             }
         }

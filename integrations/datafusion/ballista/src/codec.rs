@@ -80,7 +80,7 @@ fn json(parameters: impl Serialize) -> Result<Value> {
     serde_json::to_value(parameters).map_err(json_error)
 }
 
-/// Returns the inputs of a node that has as many.
+/// Returns the inputs of a node with `N` inputs.
 fn only<const N: usize>(inputs: &[Plan]) -> Result<[Plan; N]> {
     let found = inputs.len();
     inputs
