@@ -7,24 +7,23 @@
 //! seconds. `read` reads and decodes the three columns and drops them. All times are medians by the clock from the
 //! plan to the last row, with the least and the most; of the node's own metrics, which are sums over partitions that
 //! work at the same time, the last run's are printed. Each run's number of buckets, points and sum of means is compared
-//! with that of `GROUP BY`.
+//! with that of `GROUP BY`. `--merge` and `--methods` show other plans and statistics; methods without an equal in SQL
+//! are not compared.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Parser;
-use datafusion::arrow::array::AsArray;
-use datafusion::arrow::array::{Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
+use common::{Checksum, FILES, Measured, measure, run, uniform};
+use datafusion::arrow::array::{
+    AsArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray,
+};
 use datafusion::arrow::compute::sum;
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
-use datafusion::common::{Result, exec_datafusion_err, exec_err};
-use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::file::properties::WriterProperties;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream_partitioned};
+use datafusion::common::{Result, exec_err};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::TryStreamExt;
 
 #[derive(Parser)]
 struct Args {
@@ -40,6 +39,12 @@ struct Args {
     /// The order of rows in the files.
     #[arg(long, value_enum, default_value = "series")]
     order: Order,
+    /// What is computed: `count,mean` beside the engine's, or others by themselves.
+    #[arg(long, default_value = "count,mean")]
+    methods: String,
+    /// Merges sorted partitions (gridstride.merge_sorted).
+    #[arg(long)]
+    merge: bool,
     /// Where the files are, or will be.
     #[arg(long)]
     folder: PathBuf,
@@ -65,35 +70,31 @@ enum Order {
     Time,
 }
 
-const FILES: usize = 16;
-/// Rows of a row group.
-const GROUP: usize = 1 << 20;
 const START: i64 = 1_767_225_600_000;
 
-/// The bits of a point's value, by a step of SplitMix64.
-fn bits(point: u64) -> u64 {
-    let mut z = point.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+impl Args {
+    /// Returns the series and the number of the point in it that a row has.
+    fn place(&self, row: usize) -> (usize, usize) {
+        match self.order {
+            Order::Series => (row / self.of_series(), row % self.of_series()),
+            Order::Time => (row % self.series, row / self.series),
+        }
+    }
 
-fn write_file(args: &Args, path: &Path, rows: std::ops::Range<usize>) -> Result<()> {
-    let of_series = args.points / args.series;
-    let place = |row: usize| match args.order {
-        Order::Series => (row / of_series, row % of_series),
-        Order::Time => (row % args.series, row / args.series),
-    };
-    let batch = |rows: std::ops::Range<usize>| {
+    fn of_series(&self) -> usize {
+        self.points / self.series
+    }
+
+    fn batch(&self, rows: std::ops::Range<usize>) -> Result<RecordBatch> {
         let names = rows
             .clone()
-            .map(|row| format!("sensor-{:06}", place(row).0));
-        let times = rows.clone().map(|row| START + 5000 * place(row).1 as i64);
+            .map(|row| format!("sensor-{:06}", self.place(row).0));
+        let times = (rows.clone()).map(|row| START + 5000 * self.place(row).1 as i64);
         let values = rows.map(|row| {
-            let (series, point) = place(row);
-            20.0 + (bits((series * of_series + point) as u64) >> 11) as f64 / (1u64 << 53) as f64
+            let (series, point) = self.place(row);
+            20.0 + uniform((series * self.of_series() + point) as u64)
         });
-        RecordBatch::try_from_iter([
+        Ok(RecordBatch::try_from_iter([
             (
                 "series",
                 Arc::new(StringArray::from_iter_values(names)) as _,
@@ -106,217 +107,113 @@ fn write_file(args: &Args, path: &Path, rows: std::ops::Range<usize>) -> Result<
                 "value",
                 Arc::new(Float64Array::from_iter_values(values)) as _,
             ),
-        ])
-    };
-    let properties = WriterProperties::builder()
-        .set_max_row_group_row_count(Some(GROUP))
-        .build();
-    // Under another name until it is whole.
-    let unfinished = path.with_extension("unfinished");
-    let file = File::create(&unfinished)?;
-    let mut writer = ArrowWriter::try_new(file, batch(0..0)?.schema(), Some(properties))?;
-    for first in rows.clone().step_by(GROUP) {
-        writer.write(&batch(first..rows.end.min(first + GROUP))?)?;
+        ])?)
     }
-    writer.close()?;
-    Ok(fs::rename(&unfinished, path)?)
 }
 
-/// Writes the files that are not there, and returns their folder.
-fn write_files(args: &Args) -> Result<PathBuf> {
-    let order = if args.order == Order::Series {
-        "series"
-    } else {
-        "time"
+/// Writes the files that are not there, and returns a session with a table of them.
+async fn session(args: &Args) -> Result<SessionContext> {
+    let (order, declared) = match args.order {
+        Order::Series => ("series", "WITH ORDER (series ASC, timestamp ASC)"),
+        Order::Time => ("time", ""),
     };
     let folder = (args.folder).join(format!("{}_{}_{order}", args.points, args.series));
-    fs::create_dir_all(&folder)?;
-    let share = (args.points / args.series).div_ceil(FILES) * args.series;
     // Files begin with a series, so that their orders can be joined.
     let share = match args.order {
-        Order::Series => args.series.div_ceil(FILES) * (args.points / args.series),
-        Order::Time => share,
+        Order::Series => args.series.div_ceil(FILES) * args.of_series(),
+        Order::Time => args.of_series().div_ceil(FILES) * args.series,
     };
-    let all = args.points / args.series * args.series;
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..FILES)
-            .map(|file| {
-                let path = folder.join(format!("{file:02}.parquet"));
-                let rows = (file * share).min(all)..((file + 1) * share).min(all);
-                scope.spawn(move || match path.exists() || rows.is_empty() {
-                    true => Ok(()),
-                    false => write_file(args, &path, rows),
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"))
-            .collect()
-    });
-    results.into_iter().collect::<Result<()>>()?;
-    Ok(folder)
-}
-
-async fn session(args: &Args, folder: &Path) -> Result<SessionContext> {
+    let rows = args.of_series() * args.series;
+    common::write_files(&folder, rows, share, &|rows| args.batch(rows))?;
     let mut config = SessionConfig::new().with_batch_size(args.batch);
     if let Some(partitions) = args.partitions {
         config = config.with_target_partitions(partitions);
     }
     let ctx = SessionContext::new_with_config(config);
     gridstride_datafusion::register(&ctx)?;
-    let order = match args.order {
-        Order::Series => "WITH ORDER (series ASC, timestamp ASC)",
-        Order::Time => "",
-    };
-    let table = format!(
-        "CREATE EXTERNAL TABLE points STORED AS PARQUET {order} LOCATION '{}/'",
-        folder.display()
-    );
-    ctx.sql(&table).await?.collect().await?;
-    let gather = format!("SET gridstride.batch_rows = {}", args.gather);
-    ctx.sql(&gather).await?.collect().await?;
+    let folder = folder.display();
+    let table =
+        format!("CREATE EXTERNAL TABLE points STORED AS PARQUET {declared} LOCATION '{folder}/'");
+    run(&ctx, &table).await?;
+    run(
+        &ctx,
+        &format!("SET gridstride.batch_rows = {}", args.gather),
+    )
+    .await?;
+    run(
+        &ctx,
+        &format!("SET gridstride.merge_sorted = {}", args.merge),
+    )
+    .await?;
     Ok(ctx)
 }
 
 /// What all ways of computing agree on: buckets, points, and the sum of all means.
 #[derive(Clone, Copy, Debug, Default)]
-struct Checksum {
+struct Buckets {
     buckets: usize,
     points: i64,
     means: f64,
 }
 
-impl Checksum {
-    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+impl Checksum for Buckets {
+    fn add_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.buckets += batch.num_rows();
-        let missing = || exec_datafusion_err!("the result has no column count and mean");
-        if batch.num_columns() < 4 {
-            return Ok(());
+        if let Some(counts) = batch.column_by_name("count") {
+            self.points += sum(counts.as_primitive::<Int64Type>()).unwrap_or(0);
         }
-        let counts = batch.column_by_name("count").ok_or_else(missing)?;
-        let means = batch.column_by_name("mean").ok_or_else(missing)?;
-        self.points += sum(counts.as_primitive::<Int64Type>()).unwrap_or(0);
-        self.means += sum(means.as_primitive::<Float64Type>()).unwrap_or(0.0);
+        if let Some(means) = batch.column_by_name("mean") {
+            self.means += sum(means.as_primitive::<Float64Type>()).unwrap_or(0.0);
+        }
         Ok(())
     }
 
-    fn agrees_with(&self, other: &Checksum) -> bool {
+    fn add(&mut self, other: &Buckets) {
+        self.buckets += other.buckets;
+        self.points += other.points;
+        self.means += other.means;
+    }
+}
+
+impl Buckets {
+    fn agrees_with(&self, other: &Buckets) -> bool {
         // The sums of up to 10⁹ means in two orders.
         let close = (self.means - other.means).abs() <= 1e-9 * other.means.abs();
         self.buckets == other.buckets && self.points == other.points && close
     }
 }
 
-async fn run_once(
-    ctx: &SessionContext,
-    sql: &str,
-) -> Result<(f64, Checksum, Arc<dyn ExecutionPlan>)> {
-    let start = Instant::now();
-    let plan = ctx.sql(sql).await?.create_physical_plan().await?;
-    let streams = execute_stream_partitioned(Arc::clone(&plan), ctx.task_ctx())?;
-    let tasks = streams.into_iter().map(|mut stream| {
-        tokio::spawn(async move {
-            let mut checksum = Checksum::default();
-            while let Some(batch) = stream.try_next().await? {
-                checksum.add(&batch)?;
-            }
-            Ok::<_, datafusion::common::DataFusionError>(checksum)
-        })
-    });
-    let mut all = Checksum::default();
-    for part in futures::future::join_all(tasks).await {
-        let part = part.map_err(|error| exec_datafusion_err!("a task failed: {error}"))??;
-        all.buckets += part.buckets;
-        all.points += part.points;
-        all.means += part.means;
-    }
-    Ok((start.elapsed().as_secs_f64(), all, plan))
-}
-
-/// The metrics of gridstride's node, if the plan has one.
-fn metrics(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
-    if plan.name() == "TimeBucketExec" {
-        let metrics = plan.metrics()?.aggregate_by_name();
-        let named = |name: &str| {
-            let value = metrics.iter().find(|metric| metric.value().name() == name);
-            value.map(|metric| format!("{name} {}", metric.value()))
-        };
-        let names = ["calls", "gather_time", "kernel_time", "copy_time"];
-        return Some(
-            names
-                .into_iter()
-                .filter_map(named)
-                .collect::<Vec<_>>()
-                .join(", "),
-        );
-    }
-    plan.children().into_iter().find_map(metrics)
-}
-
-async fn measure(
-    ctx: &SessionContext,
-    args: &Args,
-    name: &str,
-    sql: &str,
-    expected: Option<Checksum>,
-) -> Result<Checksum> {
-    let mut seconds = Vec::new();
-    let mut last = run_once(ctx, sql).await?;
-    for _ in 0..args.runs {
-        last = run_once(ctx, sql).await?;
-        seconds.push(last.0);
-    }
-    seconds.sort_by(f64::total_cmp);
-    let median = seconds[seconds.len() / 2];
-    if let Some(expected) = expected
-        && !last.1.agrees_with(&expected)
-    {
-        return exec_err!("{name}: {:?} instead of {expected:?}", last.1);
-    }
-    println!(
-        "{name:<22} {median:>8.3} s ({:.3} to {:.3})  {:>7.1} 10⁶ points/s  {}",
-        seconds[0],
-        seconds[seconds.len() - 1],
-        args.points as f64 / median / 1e6,
-        metrics(&last.2).unwrap_or_default(),
-    );
-    Ok(last.1)
-}
-
 #[tokio::main]
 async fn main() -> Result<()> {
     let args = Args::parse();
-    let start = Instant::now();
-    let folder = write_files(&args)?;
-    let bytes: u64 = fs::read_dir(&folder)?
-        .map(|entry| Ok(entry?.metadata()?.len()))
-        .sum::<std::io::Result<u64>>()?;
-    println!(
-        "{} points of {} series in {FILES} files of {:.2} GB, written in {:.0} s",
-        args.points,
-        args.series,
-        bytes as f64 / 1e9,
-        start.elapsed().as_secs_f64()
-    );
-    let ctx = session(&args, &folder).await?;
-    measure(
-        &ctx,
-        &args,
-        "read",
-        "SELECT series, timestamp, value FROM points",
-        None,
-    )
-    .await?;
+    let ctx = session(&args).await?;
+    let shown = ["calls", "gather_time", "kernel_time", "copy_time"];
+    let timed = async |name: &str, sql: &str| -> Result<Measured<Buckets>> {
+        let measured = measure(&ctx, sql, args.runs).await?;
+        measured.print(name, args.points, "points", "TimeBucketExec", &shown);
+        Ok(measured)
+    };
+    timed("read", "SELECT series, timestamp, value FROM points").await?;
     let group = "SELECT series, date_bin(INTERVAL '35 seconds', timestamp) AS timestamp, \
         count(value) AS count, avg(value) AS mean FROM points GROUP BY 1, 2";
-    let expected = measure(&ctx, &args, "GROUP BY", group, None).await?;
+    let expected = match &args.methods[..] {
+        "count,mean" => Some(timed("GROUP BY", group).await?.checksum),
+        _ => None,
+    };
     for device in &args.device {
-        let set = format!("SET gridstride.device = '{device}'");
-        ctx.sql(&set).await?.collect().await?;
-        let sql = "SELECT * FROM time_buckets('points', 'series', 'timestamp', 'value', '35s', 'count,mean')";
-        let name = format!("time_buckets, {device}");
-        measure(&ctx, &args, &name, sql, Some(expected)).await?;
+        run(&ctx, &format!("SET gridstride.device = '{device}'")).await?;
+        let sql = format!(
+            "SELECT * FROM time_buckets('points', 'series', 'timestamp', 'value', '35s', '{}')",
+            args.methods
+        );
+        let found = timed(&format!("time_buckets, {device}"), &sql)
+            .await?
+            .checksum;
+        if let Some(expected) = expected
+            && !found.agrees_with(&expected)
+        {
+            return exec_err!("{device}: {found:?} instead of {expected:?}");
+        }
     }
     Ok(())
 }

@@ -43,8 +43,8 @@ config_namespace! {
         /// The number of pairs of boxes that are fetched from the device at a time
         pub box_pairs: usize, default = 1 << 22
 
-        /// Whether the partitions of a table that is sorted already are merged into one stream instead of being sorted again in parallel. Clusters do better without
-        pub merge_sorted: bool, default = true
+        /// Whether the partitions of a table that is sorted already are merged into one stream, which needs little memory, instead of being hashed by series and sorted in parallel
+        pub merge_sorted: bool, default = false
     }
 }
 

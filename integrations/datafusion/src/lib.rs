@@ -35,7 +35,7 @@
 //! | `gridstride.batch_rows` | 4194304 | rows that operators gather for a call of the library |
 //! | `gridstride.box_tile_rows` | 10000000 | the most rows of a table that a join of boxes replicates |
 //! | `gridstride.box_pairs` | 4194304 | pairs of boxes that are fetched from the device at a time |
-//! | `gridstride.merge_sorted` | `true` | whether partitions that are sorted already are merged, and not sorted again |
+//! | `gridstride.merge_sorted` | `false` | whether partitions that are sorted already are merged into one stream: slower, with little memory |
 //!
 //! `SET gridstride.device = 'cuda:1'` sets an option for the queries of a session that follow.
 

@@ -20,7 +20,7 @@ use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConve
 use gridstride_datafusion::box_overlap::{BoxMatchExec, BoxOverlapExec, BoxTileExec};
 use gridstride_datafusion::fasta::FastaScan;
 use gridstride_datafusion::nearest::NearestExec;
-use gridstride_datafusion::time_series::TimeBucketExec;
+use gridstride_datafusion::time_series::{SeriesSortExec, TimeBucketExec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,6 +61,7 @@ macro_rules! node {
 /// All plan nodes of `gridstride_datafusion`.
 static NODES: &[Node] = &[
     node!("time_buckets", TimeBucketExec, input),
+    node!("series_sort", SeriesSortExec, input),
     node!("box_overlap", BoxOverlapExec, left, right),
     node!("box_tiles", BoxTileExec, input),
     node!("box_match", BoxMatchExec, input),

@@ -72,14 +72,9 @@ impl ConfigExtension for ClientOptions {
 /// executor that does not answer is tried twice within a second, instead of for nine seconds.
 pub fn config() -> SessionConfig {
     let seconds = KEEP_ALIVE.as_secs().to_string();
-    let options = GridstrideConfig {
-        // One stream of a sorted table would be one task.
-        merge_sorted: false,
-        ..GridstrideConfig::default()
-    };
     SessionConfig::new_with_ballista()
         .with_option_extension(ClientOptions::default())
-        .with_option_extension(options)
+        .with_option_extension(GridstrideConfig::default())
         .with_ballista_adaptive_query_planner(false)
         .with_ballista_physical_extension_codec(Arc::new(GridstrideCodec::default()))
         .with_ballista_override_create_grpc_client_endpoint(endpoint_settings())

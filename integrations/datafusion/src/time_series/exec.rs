@@ -37,9 +37,11 @@ pub(super) const NAME: &str = "TimeBucketExec";
 /// its state: a copy made of them in another process computes the same.
 ///
 /// # Partitions
-/// An input without the order is hashed by series, and sorted. If partitions of the input are sorted
-/// already, they are merged into one ([`merge_sorted`](TimeBucketParameters::merge_sorted)): the
-/// library divides the work of each call among the threads of the CPU, or gives it to a GPU.
+/// Plans put a [`SeriesSortExec`](super::SeriesSortExec) below an input without the order, or
+/// whose partitions share series. If
+/// [`merge_sorted`](TimeBucketParameters::merge_sorted) is set, partitions that are sorted already
+/// are merged into one instead: the library divides the work of each call among the threads of the
+/// CPU, or gives it to a GPU.
 ///
 /// # Metrics
 /// | metric | meaning |
@@ -128,6 +130,21 @@ impl TimeBucketExec {
         required.iter().any(satisfies)
     }
 
+    /// Whether each partition of the input has all points of its series.
+    fn is_partitioned(&self) -> bool {
+        let properties = self.input.equivalence_properties();
+        let partitioning = self.input.output_partitioning();
+        partitioning
+            .satisfaction(&self.by_series(), properties, false)
+            .is_satisfied()
+    }
+
+    /// Whether the input needs a [`SeriesSortExec`](super::SeriesSortExec).
+    pub(super) fn sorts_by_series(&self) -> bool {
+        let is_usable = self.is_partitioned() || self.parameters.merge_sorted;
+        self.keys.len() == 2 && !(self.is_sorted() && is_usable)
+    }
+
     fn by_series(&self) -> Distribution {
         match &self.keys[..] {
             [series, _] => Distribution::KeyPartitioned(vec![Arc::clone(series)]),
@@ -171,16 +188,10 @@ impl ExecutionPlan for TimeBucketExec {
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        let by_series = self.by_series();
-        let properties = self.input.equivalence_properties();
-        let partitioning = self.input.output_partitioning();
-        let is_satisfied = partitioning
-            .satisfaction(&by_series, properties, false)
-            .is_satisfied();
-        let merges = self.parameters.merge_sorted && !is_satisfied && self.is_sorted();
+        let merges = self.parameters.merge_sorted && !self.is_partitioned() && self.is_sorted();
         let required = match merges {
             true => Distribution::SinglePartition,
-            false => by_series,
+            false => self.by_series(),
         };
         InputDistributionRequirements::new(vec![required])
     }

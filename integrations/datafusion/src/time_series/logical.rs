@@ -22,6 +22,7 @@ use super::duration::Unit;
 use super::exec::TimeBucketExec;
 use super::options::TimeBucketOptions;
 use super::parameters::{ColumnNames, Methods, SERIES, TIMESTAMP, TimeBucketParameters, VALUE};
+use super::sort::SeriesSortExec;
 use crate::config::GridstrideConfig;
 use crate::volatile::{self, Planning};
 
@@ -231,7 +232,13 @@ impl ExtensionPlanner for TimeBucketPlanner {
         let Some(node) = node.as_any().downcast_ref::<TimeBucketNode>() else {
             return Ok(None);
         };
-        let exec = TimeBucketExec::try_new(node.parameters.clone(), Arc::clone(&inputs[0]))?;
+        let parameters = node.parameters.clone();
+        let mut exec = TimeBucketExec::try_new(parameters, Arc::clone(&inputs[0]))?;
+        if exec.sorts_by_series() {
+            let names = node.parameters.names.clone();
+            let sorted = SeriesSortExec::try_new(names, Arc::clone(&inputs[0]))?;
+            exec = TimeBucketExec::try_new(node.parameters.clone(), Arc::new(sorted))?;
+        }
         let planning = Planning {
             planner,
             session,

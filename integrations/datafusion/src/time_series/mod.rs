@@ -56,14 +56,18 @@
 //!   cast timestamps in seconds to milliseconds in a view.
 //!
 //! # Order
-//! The operator needs its input in the order of series and timestamps. The engine sorts tables, on
-//! disk if its memory does not suffice, and leaves out the sort if it knows the order, as of tables
-//! created `WITH ORDER (series ASC, timestamp ASC)`. The output is in the same order in each
-//! partition. Without `ORDER BY`, the partitions come in any order.
+//! The operator needs its input in the order of series and timestamps. Tables that are in this order
+//! already, such as those created `WITH ORDER (series ASC, timestamp ASC)`, are not sorted again if
+//! they are read as one partition, or if `gridstride.merge_sorted` is set: then their partitions are
+//! merged into one stream, which needs little memory and is slow. All others are hashed by their
+//! series, and [`SeriesSortExec`] sorts each partition: in memory without comparing series, or on
+//! disk if the memory does not suffice. The output is in the same order in each partition. Without
+//! `ORDER BY`, the partitions come in any order.
 //!
-//! Points of a series with equal timestamps have no order among each other, unless the table is one
-//! partition that is sorted already. `first`, `last` and `rate:` methods may differ from run to run
-//! then, and with `duplicates=first` or `duplicates=last` all methods. All other results are the same however the table is divided in files and partitions,
+//! Points of a series with equal timestamps stay in their order if the table is read as one
+//! partition that fits in memory; otherwise they have no order among each other. `first`, `last` and
+//! `rate:` methods may differ from run to run then, and with `duplicates=first` or `duplicates=last`
+//! all methods. All other results are the same however the table is divided in files and partitions,
 //! except for the rounding of sums within the bounds that the library documents.
 //!
 //! # Memory
@@ -89,6 +93,7 @@ mod logical;
 mod options;
 mod parameters;
 mod piece;
+mod sort;
 mod stream;
 
 pub use calls::TimeBucketsExt;
@@ -97,3 +102,4 @@ pub use exec::TimeBucketExec;
 pub use logical::{TimeBucketNode, TimeBucketPlanner};
 pub use options::{Fill, TimeBucketOptions};
 pub use parameters::{ColumnNames, Methods, TimeBucketParameters};
+pub use sort::SeriesSortExec;

@@ -37,7 +37,7 @@ pub struct TimeBucketParameters {
     pub device: DeviceName,
     /// The number of rows to gather for a call of the library.
     pub batch_rows: usize,
-    /// Whether partitions that are sorted already are merged instead of being sorted again.
+    /// Whether partitions that are sorted already are merged into one stream.
     pub merge_sorted: bool,
 }
 

@@ -152,14 +152,30 @@ impl Piece {
             firsts.push(0);
         }
         let compare = make_comparator(series, series, options)?;
-        let last = series.len() - 1;
-        let differs = distinct(&series.slice(0, last), &series.slice(1, last))?;
-        for row in differs.values().set_indices() {
-            is_next(compare(row, row + 1))?;
-            firsts.push(row + 1);
+        for row in changes(series)? {
+            if is_next(compare(row - 1, row))? {
+                firsts.push(row);
+            }
         }
         Ok(firsts)
     }
+}
+
+/// Returns the rows whose value differs from the one before, and perhaps some whose value does not.
+pub(super) fn changes(array: &ArrayRef) -> Result<Vec<usize>> {
+    let last = array.len() - 1;
+    let views = match array.data_type() {
+        DataType::Utf8View => array.as_string_view().views(),
+        DataType::BinaryView => array.as_binary_view().views(),
+        _ => {
+            let differs = distinct(&array.slice(0, last), &array.slice(1, last))?;
+            return Ok(differs.values().set_indices().map(|row| row + 1).collect());
+        }
+    };
+    // Equal views of an array are equal texts. Those of dictionaries have one view for each text.
+    Ok((1..views.len())
+        .filter(|&row| views[row] != views[row - 1])
+        .collect())
 }
 
 /// Whether a series is another than the one before it.

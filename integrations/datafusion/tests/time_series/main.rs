@@ -5,6 +5,7 @@ mod errors;
 mod plans;
 mod reference;
 mod resources;
+mod sort;
 mod splits;
 mod types;
 mod volatile;

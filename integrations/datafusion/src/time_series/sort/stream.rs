@@ -1,0 +1,73 @@
+//! The work of one partition.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::LexOrdering;
+use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::super::parameters::ColumnNames;
+use super::super::piece::Piece;
+use super::exec::NAME;
+use super::external;
+use super::rows::Rows;
+use crate::memory::share;
+
+/// Returns the sorted points of a partition. Dropping the stream stops the work.
+pub(super) fn run(
+    names: &ColumnNames,
+    order: &LexOrdering,
+    mut input: SendableRecordBatchStream,
+    (partition, partitions): (usize, usize),
+    context: Arc<TaskContext>,
+    metrics: &ExecutionPlanMetricsSet,
+) -> Result<SendableRecordBatchStream> {
+    let baseline = BaselineMetrics::new(metrics, partition);
+    let external_sorts = MetricBuilder::new(metrics).counter("external_sorts", partition);
+    let pool = context.memory_pool();
+    let reservation = MemoryConsumer::new(format!("{NAME}[{partition}]")).register(pool);
+    let budget = share(pool.as_ref(), partitions);
+    let (schema, order, names) = (input.schema(), order.clone(), names.clone());
+    let found = Arc::clone(&schema);
+    let mut rows = Rows::new(Arc::clone(&schema), reservation, budget)?;
+    let compute = baseline.elapsed_compute().clone();
+
+    let sorted = async move {
+        while let Some(batch) = input.next().await.transpose()? {
+            let _timer = compute.timer();
+            let Some(piece) = Piece::new(&names, &batch)? else {
+                continue;
+            };
+            if !rows.push(piece)? {
+                external_sorts.add(1);
+                let all = stream::iter(rows.into_batches()?.chain([Ok(batch)])).chain(input);
+                let all = RecordBatchStreamAdapter::new(Arc::clone(&found), all);
+                return external::sort(order, Box::pin(all), context);
+            }
+        }
+        let sorting = compute.timer();
+        let mut sorted = rows.sort()?;
+        drop(sorting);
+        let batch_size = context.session_config().batch_size();
+        let batches = std::iter::from_fn(move || {
+            let _timer = compute.timer();
+            sorted.next(batch_size)
+        });
+        let batches = RecordBatchStreamAdapter::new(found, stream::iter(batches));
+        Ok(Box::pin(batches) as SendableRecordBatchStream)
+    };
+    let batches = stream::once(sorted)
+        .try_flatten()
+        .map_ok(move |batch| batch.record_output(&baseline));
+    // Returning sorted points does not read the input, whose waiting lets other tasks run.
+    Ok(make_cooperative(Box::pin(RecordBatchStreamAdapter::new(
+        schema, batches,
+    ))))
+}
