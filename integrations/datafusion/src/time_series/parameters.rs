@@ -33,7 +33,6 @@ pub struct TimeBucketParameters {
     /// All other options. Their origin is in [`origin`](Self::origin) instead.
     pub options: TimeBucketOptions,
     /// Where the library computes.
-    #[serde(with = "as_text")]
     pub device: DeviceName,
     /// The number of rows to gather for a call of the library.
     pub batch_rows: usize,
@@ -217,24 +216,5 @@ impl TryFrom<String> for Methods {
 impl From<Methods> for String {
     fn from(methods: Methods) -> String {
         methods.to_string()
-    }
-}
-
-/// Sends a value as its text.
-mod as_text {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<T: Display, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(value)
-    }
-
-    pub fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<T, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
