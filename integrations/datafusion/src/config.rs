@@ -216,6 +216,15 @@ pub fn open(name: DeviceName) -> Result<Device> {
     Ok(device)
 }
 
+/// Returns a device as plans show it: with the device of `auto` in this process, if something has
+/// opened it.
+pub(crate) fn shown(name: DeviceName) -> String {
+    match opened_default(name) {
+        Some(opened) => format!("{name} (here {opened})"),
+        None => name.to_string(),
+    }
+}
+
 /// Returns the device of `auto` in this process for `auto`, if something has opened it: plans are
 /// shown without opening devices, which takes long and would fix the default.
 pub(crate) fn opened_default(name: DeviceName) -> Option<&'static Device> {

@@ -46,6 +46,7 @@ mod error;
 pub mod fasta;
 mod memory;
 pub mod nearest;
+mod node;
 mod session;
 pub mod sketch;
 mod table_function;

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{
@@ -12,11 +11,8 @@ use datafusion::physical_expr::{
     PhysicalSortExpr,
 };
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-    apply_expression_roots,
-};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::{
     EmbeddedProjection, ProjectionExec, try_embed_projection,
 };
@@ -30,6 +26,7 @@ use super::parameters::{BoxOverlapParameters, Placement};
 use super::partition::{Build, Partition};
 use super::schema::{Columns, bin_column};
 use crate::config;
+use crate::node::common_methods;
 
 /// A join of two inputs on their overlapping boxes.
 ///
@@ -166,23 +163,12 @@ impl DisplayAs for BoxOverlapExec {
                 .collect();
             write!(f, ", projection=[{}]", names.join(", "))?;
         }
-        let device = self.parameters.device;
-        write!(f, ", device={device}")?;
-        match config::opened_default(device) {
-            Some(opened) => write!(f, " (here {opened})"),
-            None => Ok(()),
-        }
+        write!(f, ", device={}", config::shown(self.parameters.device))
     }
 }
 
 impl ExecutionPlan for BoxOverlapExec {
-    fn name(&self) -> &str {
-        "BoxOverlapExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    common_methods!("BoxOverlapExec", inputs: [left, right], expressions: [bins]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let key = |bin: &Arc<dyn PhysicalExpr>| Distribution::KeyPartitioned(vec![Arc::clone(bin)]);
@@ -218,37 +204,6 @@ impl ExecutionPlan for BoxOverlapExec {
         vec![!self.bins.is_empty(); 2]
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.left, &self.right]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(&self.bins, f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Ok([left, right]) = <[_; 2]>::try_from(children) else {
-            return internal_err!("BoxOverlapExec has two inputs");
-        };
-        let parameters = self.parameters.clone();
-        Ok(Arc::new(Self::try_new(parameters, left, right)?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
-    }
-
     fn try_swapping_with_projection(
         &self,
         projection: &ProjectionExec,
@@ -257,10 +212,6 @@ impl ExecutionPlan for BoxOverlapExec {
             return Ok(None);
         }
         try_embed_projection(projection, self)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn execute(

@@ -7,18 +7,14 @@ use std::sync::Arc;
 use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch, UInt8Array};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef, ToByteSlice, UInt8Type};
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-    apply_expression_roots,
-};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
@@ -30,6 +26,7 @@ use super::boxes::{AnyBoxes, with_boxes};
 use super::output::state;
 use super::parameters::{BoxJoinType, BoxMatchParameters};
 use crate::memory::{Kept, compact};
+use crate::node::common_methods;
 
 /// Decides about the left rows of a left, semi or anti join by tiles.
 ///
@@ -104,50 +101,10 @@ impl DisplayAs for BoxMatchExec {
 }
 
 impl ExecutionPlan for BoxMatchExec {
-    fn name(&self) -> &str {
-        "BoxMatchExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    common_methods!("BoxMatchExec", inputs: [input], expressions: [boxes]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         InputDistributionRequirements::new(vec![Distribution::KeyPartitioned(self.boxes.clone())])
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(&self.boxes, f)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Ok([input]) = <[_; 1]>::try_from(children) else {
-            return internal_err!("BoxMatchExec has one input");
-        };
-        Ok(Arc::new(Self::try_new(self.parameters.clone(), input)?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn execute(

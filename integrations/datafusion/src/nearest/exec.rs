@@ -5,18 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{Float32Type, Float64Type, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{
-    ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, apply_expression_roots,
-};
+use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput, Time,
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, RecordOutput, Time,
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -31,6 +28,7 @@ use super::search::{Database, Measures, Vectors};
 use super::stream::{Loading, Queries, References, Work, not_joined, run};
 use crate::config;
 use crate::error::external;
+use crate::node::common_methods;
 
 /// The name in EXPLAIN and in errors.
 pub(super) const NAME: &str = "NearestExec";
@@ -168,22 +166,20 @@ async fn load(
 
 impl DisplayAs for NearestExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{NAME}: {}", self.parameters)?;
-        match config::opened_default(self.parameters.device) {
-            Some(opened) => write!(f, " (here {opened})"),
-            None => Ok(()),
-        }
+        let NearestParameters { k, batch_rows, .. } = self.parameters;
+        let (queries, references) = (&self.parameters.queries, &self.parameters.references);
+        let (queries, references) = (&queries.name, &references.name);
+        let device = config::shown(self.parameters.device);
+        write!(
+            f,
+            "{NAME}: k={k}, queries={queries}, references={references}, batch_rows={batch_rows}, \
+             device={device}"
+        )
     }
 }
 
 impl ExecutionPlan for NearestExec {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    common_methods!(NAME, inputs: [queries, references], expressions: [keys]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let queries = Distribution::UnspecifiedDistribution;
@@ -193,37 +189,6 @@ impl ExecutionPlan for NearestExec {
     /// The library divides the work of a call among all threads, or gives it to a GPU.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false, false]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.queries, &self.references]
-    }
-
-    fn apply_expressions(
-        &self,
-        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(&self.keys, visit)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Ok([queries, references]) = <[_; 2]>::try_from(children) else {
-            return internal_err!("{NAME} has two inputs");
-        };
-        let node = NearestExec::try_new(self.parameters.clone(), queries, references)?;
-        Ok(Arc::new(node))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(
@@ -269,9 +234,5 @@ impl ExecutionPlan for NearestExec {
             self.schema(),
             batches,
         )))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

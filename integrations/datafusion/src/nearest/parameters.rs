@@ -1,6 +1,5 @@
 //! What a plan node computes, and the types of its columns.
 
-use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -111,15 +110,4 @@ pub(super) fn added_fields() -> [Arc<Field>; 2] {
         Arc::new(Field::new("rank", DataType::Int32, false)),
         Arc::new(Field::new("distance", DataType::Float64, false)),
     ]
-}
-
-impl fmt::Display for NearestParameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (queries, references) = (&self.queries.name, &self.references.name);
-        let (k, device, rows) = (self.k, self.device, self.batch_rows);
-        write!(
-            f,
-            "k={k}, queries={queries}, references={references}, batch_rows={rows}, device={device}"
-        )
-    }
 }
