@@ -1,5 +1,5 @@
-//! What table functions have in common: literal arguments, tables by name, and results that are
-//! logical plans.
+//! What table functions have in common: literal arguments, tables and columns by name, and results
+//! that are logical plans.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, ScalarValue, TableReference, not_impl_err, plan_err};
+use datafusion::catalog::{Session, TableFunctionArgs, TableProvider};
+use datafusion::common::{
+    Column, DFSchema, Result, ScalarValue, TableReference, not_impl_err, plan_err,
+};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -77,11 +79,53 @@ pub(crate) fn scan(function: &str, session: &dyn Session, name: &str) -> Result<
     .build()
 }
 
+/// Returns the two sides of a join, each a table and the text that names its columns, from a
+/// function's first four arguments: `'left', 'columns', 'right', 'columns'`.
+///
+/// # Errors
+/// As [`text`] and [`aliased`], and for arguments that are missing. `names` are the arguments' names
+/// in messages.
+pub(crate) fn two_tables<'a>(
+    function: &str,
+    syntax: &str,
+    names: [&str; 4],
+    args: &TableFunctionArgs<'a, '_>,
+) -> Result<[(LogicalPlan, &'a str); 2]> {
+    let needed = |index: usize| match text(function, args.exprs(), index, names[index])? {
+        Some(text) => Ok(text),
+        None => plan_err!(
+            "{function}: argument {}, {}, is missing: {syntax}",
+            index + 1,
+            names[index]
+        ),
+    };
+    let side = |table: usize| -> Result<_> {
+        let plan = aliased(function, args.session(), needed(table)?)?;
+        Ok((plan, needed(table + 1)?))
+    };
+    Ok([side(0)?, side(2)?])
+}
+
+/// Returns the column with a name, which may be qualified by a table, with its table.
+///
+/// # Errors
+/// If there is no such column, or several tables have one.
+pub(crate) fn find_column(function: &str, schema: &DFSchema, name: &str) -> Result<Column> {
+    let (table, field) = match schema.qualified_fields_with_unqualified_name(name)[..] {
+        [found] => found,
+        _ => match schema.qualified_field_from_column(&Column::from_qualified_name(name)) {
+            Ok(found) => found,
+            Err(error) => return Err(error.context(format!("{function}: the column '{name}'"))),
+        },
+    };
+    Ok(Column::from((table, field)))
+}
+
 /// Scans a table that is named with or without an alias: `name` or `name alias`.
 ///
 /// # Errors
 /// As [`scan`], and for more words.
-pub(crate) fn aliased(function: &str, session: &dyn Session, table: &str) -> Result<LogicalPlan> {
+fn aliased(function: &str, session: &dyn Session, table: &str) -> Result<LogicalPlan> {
     match table.split_whitespace().collect::<Vec<_>>()[..] {
         [name] => scan(function, session, name),
         [name, alias] => LogicalPlanBuilder::from(scan(function, session, name)?)

@@ -7,9 +7,9 @@ use datafusion::common::{JoinType, Result, plan_err};
 use datafusion::dataframe::DataFrame;
 
 use super::options::BoxOverlapOptions;
-use super::parameters::BoxJoinType;
+use super::parameters::{BoxJoinType, NAME};
 use super::plan::BoxOverlapNode;
-use crate::table_function::{PlanTable, aliased, require_two_names, text, unique_names};
+use crate::table_function::{PlanTable, require_two_names, text, two_tables, unique_names};
 
 /// Joins of data frames on their boxes.
 pub trait BoxOverlapExt: Sized {
@@ -74,8 +74,6 @@ impl BoxOverlapExt for DataFrame {
     }
 }
 
-const NAME: &str = "box_overlap";
-
 /// The table function `box_overlap('left', 'boxes', 'right', 'boxes'[, 'join'[, 'options']])`.
 ///
 /// Tables are named with an alias if wanted, `'parts a'`; a join of a table with itself needs one.
@@ -97,21 +95,10 @@ impl TableFunctionImpl for BoxOverlapFunction {
                 arguments.len()
             );
         }
+        let boxes = "the columns of its boxes";
+        let names = ["a table", boxes, "a table", boxes];
+        let [left, right] = two_tables(NAME, SYNTAX, names, &args)?;
         let argument = |index, name| text(NAME, arguments, index, name);
-        let needed = |index, name| match argument(index, name)? {
-            Some(text) => Ok(text),
-            None => plan_err!(
-                "{NAME}: argument {}, {name}, is missing: {SYNTAX}",
-                index + 1
-            ),
-        };
-        let side = |table, boxes| -> Result<_> {
-            let plan = aliased(NAME, args.session(), needed(table, "a table")?)?;
-            let boxes = needed(boxes, "the columns of its boxes")?;
-            Ok((plan, boxes.split(',').map(str::trim).collect::<Vec<_>>()))
-        };
-        let (left, left_boxes) = side(0, 1)?;
-        let (right, right_boxes) = side(2, 3)?;
         let join = match argument(4, "the join")?.unwrap_or("inner") {
             "inner" => BoxJoinType::Inner,
             "left" => BoxJoinType::Left,
@@ -123,10 +110,12 @@ impl TableFunctionImpl for BoxOverlapFunction {
         };
         let options: BoxOverlapOptions = argument(5, "the options")?.unwrap_or("").parse()?;
         if matches!(join, BoxJoinType::Inner | BoxJoinType::Left) {
-            require_two_names(NAME, &left, &right)?;
+            require_two_names(NAME, &left.0, &right.0)?;
         }
-        let node =
-            BoxOverlapNode::try_new((left, &left_boxes), (right, &right_boxes), join, options)?;
+        let [left_boxes, right_boxes] =
+            [left.1, right.1].map(|names| names.split(',').map(str::trim).collect::<Vec<_>>());
+        let (left, right) = ((left.0, &left_boxes[..]), (right.0, &right_boxes[..]));
+        let node = BoxOverlapNode::try_new(left, right, join, options)?;
         Ok(Arc::new(PlanTable(unique_names(node.into_plan())?)))
     }
 }

@@ -10,6 +10,9 @@ use super::box_type::{BoxColumns, require_same_type};
 use super::tiling::Tiling;
 use crate::config::DeviceName;
 
+/// The name of the function in messages.
+pub(super) const NAME: &str = "box_overlap";
+
 /// Which rows a join of boxes returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BoxJoinType {

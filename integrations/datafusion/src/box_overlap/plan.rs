@@ -23,11 +23,12 @@ use super::exec::BoxOverlapExec;
 use super::match_exec::BoxMatchExec;
 use super::options::BoxOverlapOptions;
 use super::parameters::{
-    BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, Placement,
+    BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, NAME, Placement,
 };
 use super::tile_exec::BoxTileExec;
 use crate::config::GridstrideConfig;
 use crate::volatile::{self, Planning};
+use crate::table_function::find_column;
 
 /// A join of two plans on their overlapping boxes.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -55,9 +56,12 @@ impl BoxOverlapNode {
         join: BoxJoinType,
         options: BoxOverlapOptions,
     ) -> Result<BoxOverlapNode> {
-        let left_boxes = find_columns(left.0.schema(), left.1)?;
-        let right_boxes = find_columns(right.0.schema(), right.1)?;
-        Self::with_columns([left.0, right.0], [left_boxes, right_boxes], join, options)
+        let boxes = |(plan, names): &(LogicalPlan, &[&str])| {
+            let find = |name: &&str| find_column(NAME, plan.schema(), name);
+            names.iter().map(find).collect::<Result<Vec<_>>>()
+        };
+        let boxes = [boxes(&left)?, boxes(&right)?];
+        Self::with_columns([left.0, right.0], boxes, join, options)
     }
 
     /// Returns the node as a plan.
@@ -88,18 +92,6 @@ impl BoxOverlapNode {
             schema: Arc::new(schema),
         })
     }
-}
-
-/// Returns the columns with these names, with their tables.
-fn find_columns(schema: &DFSchema, names: &[&str]) -> Result<Vec<Column>> {
-    let find = |name: &&str| {
-        let (table, field) = match schema.qualified_fields_with_unqualified_name(name)[..] {
-            [found] => found,
-            _ => schema.qualified_field_from_column(&Column::from_qualified_name(*name))?,
-        };
-        Ok(Column::from((table, field)))
-    };
-    names.iter().map(find).collect()
 }
 
 fn box_type(schema: &DFSchema, columns: &[Column]) -> Result<BoxType> {

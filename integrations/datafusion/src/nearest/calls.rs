@@ -10,7 +10,7 @@ use datafusion::logical_expr::Expr;
 
 use super::parameters::NAME;
 use super::plan::NearestNode;
-use crate::table_function::{PlanTable, aliased, require_two_names, text, unique_names};
+use crate::table_function::{PlanTable, require_two_names, two_tables, unique_names};
 
 const SYNTAX: &str = "nearest('queries', 'vectors', 'references', 'vectors', k)";
 
@@ -94,25 +94,14 @@ impl TableFunctionImpl for NearestFunction {
         if arguments.len() != 5 {
             return plan_err!("{NAME}: {} arguments, and not 5: {SYNTAX}", arguments.len());
         }
-        let argument = |index, name| match text(NAME, arguments, index, name)? {
-            Some(text) => Ok(text),
-            None => plan_err!(
-                "{NAME}: argument {}, {name}, is missing: {SYNTAX}",
-                index + 1
-            ),
-        };
-        let queries = aliased(NAME, args.session(), argument(0, "the table of queries")?)?;
-        let references = aliased(
-            NAME,
-            args.session(),
-            argument(2, "the table of references")?,
-        )?;
-        require_two_names(NAME, &queries, &references)?;
-        let queries = (queries, argument(1, "the column of the queries' vectors")?);
-        let references = (
-            references,
-            argument(3, "the column of the references' vectors")?,
-        );
+        let names = [
+            "the table of queries",
+            "the column of the queries' vectors",
+            "the table of references",
+            "the column of the references' vectors",
+        ];
+        let [queries, references] = two_tables(NAME, SYNTAX, names, &args)?;
+        require_two_names(NAME, &queries.0, &references.0)?;
         let node = NearestNode::try_new(queries, references, k(&arguments[4])?)?;
         Ok(Arc::new(PlanTable(unique_names(node.into_plan())?)))
     }

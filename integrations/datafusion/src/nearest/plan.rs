@@ -21,6 +21,7 @@ use super::exec::NearestExec;
 use super::parameters::{NAME, NearestParameters, VectorColumn, added_fields, check_vectors};
 use crate::config::GridstrideConfig;
 use crate::volatile::{self, Planning};
+use crate::table_function::find_column;
 
 /// The nearest references of each query.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -47,8 +48,8 @@ impl NearestNode {
         k: usize,
     ) -> Result<NearestNode> {
         let vectors = [
-            find_column(queries.0.schema(), queries.1)?,
-            find_column(references.0.schema(), references.1)?,
+            find_column(NAME, queries.0.schema(), queries.1)?,
+            find_column(NAME, references.0.schema(), references.1)?,
         ];
         Self::with_columns([queries.0, references.0], vectors, k)
     }
@@ -109,18 +110,6 @@ impl NearestNode {
             batch_rows: config.batch_rows,
         })
     }
-}
-
-/// Returns the column of this name, with its table.
-fn find_column(schema: &DFSchema, name: &str) -> Result<Column> {
-    let (table, field) = match schema.qualified_fields_with_unqualified_name(name)[..] {
-        [found] => found,
-        _ => match schema.qualified_field_from_column(&Column::from_qualified_name(name)) {
-            Ok(found) => found,
-            Err(error) => return Err(error.context(format!("{NAME}: the column '{name}'"))),
-        },
-    };
-    Ok(Column::from((table, field)))
 }
 
 fn data_type(schema: &DFSchema, column: &Column) -> Result<DataType> {
