@@ -2,15 +2,13 @@
 
 use datafusion::common::JoinType;
 use datafusion::dataframe::DataFrameWriteOptions;
-use datafusion::prelude::{ParquetReadOptions, SessionContext, col};
+use datafusion::prelude::{ParquetReadOptions, col};
 use gridstride_datafusion::box_overlap::{BoxOverlapExt, BoxOverlapOptions};
 
 use crate::tables::{
-    Coordinates, Random, box_columns, by_boxes, lines, physical_plan, reference, register_split,
-    rows, session, set, table,
+    Coordinates, JOINS, Random, box_columns, by_boxes, lines, physical_plan, reference,
+    register_split, rows, session, set, table, two_tables,
 };
-
-const JOINS: [&str; 4] = ["inner", "left", "semi", "anti"];
 
 /// Returns options of every kind of plan that a join has.
 fn all_options(join: &str, random: &mut Random) -> Vec<String> {
@@ -123,19 +121,9 @@ async fn parquet_files_are_read_by_partitions() {
     }
 }
 
-async fn two_tables() -> SessionContext {
-    let mut random = Random(11);
-    let ctx = session(2, 100);
-    for name in ["l", "r"] {
-        let rows = table(&mut random, 80, 2, Coordinates::F32);
-        register_split(&ctx, name, &rows, &mut random);
-    }
-    ctx
-}
-
 #[tokio::test]
 async fn data_frames_join_with_qualified_columns() {
-    let ctx = two_tables().await;
+    let ctx = two_tables(session(2, 100), 11, (80, 2, Coordinates::F32));
     for (join, name) in [
         (JoinType::Inner, "inner"),
         (JoinType::Left, "left"),
@@ -166,7 +154,7 @@ async fn data_frames_join_with_qualified_columns() {
 
 #[tokio::test]
 async fn a_table_joins_itself_and_subqueries() {
-    let ctx = two_tables().await;
+    let ctx = two_tables(session(2, 100), 11, (80, 2, Coordinates::F32));
     let found = "SELECT a_id, b_id, r.name FROM box_overlap('l a', 'box', 'l b', 'x0,y0,x1,y1') AS pairs \
                  JOIN r ON pairs.a_id = r.id WHERE a_id < b_id AND r.name IS NOT NULL";
     let expected = "SELECT a.id, b.id, r.name FROM l a JOIN l b ON a.x0 <= b.x1 AND a.x1 >= b.x0 AND \
@@ -184,7 +172,7 @@ async fn a_table_joins_itself_and_subqueries() {
 
 #[tokio::test]
 async fn only_needed_columns_are_read() {
-    let ctx = two_tables().await;
+    let ctx = two_tables(session(2, 100), 11, (80, 2, Coordinates::F32));
     let plan = "SELECT l_id FROM box_overlap('l', 'box', 'r', 'x0,y0,x1,y1', 'left')";
     let plan = ctx
         .sql(plan)

@@ -12,7 +12,7 @@ use futures::StreamExt;
 
 use crate::tables::{
     Coordinates, Random, by_boxes, lines, physical_plan, reference, register_split, rows, session,
-    set, table,
+    set, table, two_tables,
 };
 
 async fn plan(ctx: &SessionContext, join: &str, options: &str) -> String {
@@ -44,14 +44,9 @@ async fn the_smaller_side_is_replicated() {
 
 #[tokio::test]
 async fn large_sides_are_partitioned_by_tiles() {
-    let ctx = session(4, 100);
+    let ctx = two_tables(session(4, 100), 2, (100, 2, Coordinates::F32));
     set(&ctx, "box_tile_rows", 50).await;
     set(&ctx, "device", "cpu").await;
-    let mut random = Random(2);
-    for name in ["l", "r"] {
-        let rows = table(&mut random, 100, 2, Coordinates::F32);
-        register_split(&ctx, name, &rows, &mut random);
-    }
     let inner = plan(&ctx, "inner", "").await;
     assert!(inner.contains("placement=tiles(size=["), "{inner}");
     assert!(
@@ -249,12 +244,7 @@ async fn dropping_the_stream_stops_the_search() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_runs_twice() {
-    let ctx = session(2, 100);
-    let mut random = Random(5);
-    for name in ["l", "r"] {
-        let rows = table(&mut random, 60, 3, Coordinates::I32);
-        register_split(&ctx, name, &rows, &mut random);
-    }
+    let ctx = two_tables(session(2, 100), 5, (60, 3, Coordinates::I32));
     let joined = ctx.sql(&by_boxes("box", "inner", "")).await.unwrap();
     let expected = rows(&ctx, &reference(3, "inner")).await.unwrap().len();
     assert_eq!(joined.clone().count().await.unwrap(), expected);

@@ -13,6 +13,9 @@ use datafusion::common::Result;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+/// All joins, as the function names them.
+pub const JOINS: [&str; 4] = ["inner", "left", "semi", "anti"];
+
 /// Numbers that look random and are the same in every run: SplitMix64.
 pub struct Random(pub u64);
 
@@ -149,6 +152,20 @@ pub fn register_split(ctx: &SessionContext, name: &str, rows: &RecordBatch, rand
     let table = MemTable::try_new(rows.schema(), split).unwrap();
     ctx.deregister_table(name).unwrap();
     ctx.register_table(name, Arc::new(table)).unwrap();
+}
+
+/// Adds the tables `l` and `r`, of rows, axes and coordinates, to a session.
+pub fn two_tables(
+    ctx: SessionContext,
+    seed: u64,
+    (count, axes, coordinates): (usize, usize, Coordinates),
+) -> SessionContext {
+    let mut random = Random(seed);
+    for name in ["l", "r"] {
+        let rows = table(&mut random, count, axes, coordinates);
+        register_split(&ctx, name, &rows, &mut random);
+    }
+    ctx
 }
 
 /// Returns a session with some partitions and a batch size.

@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field};
-use datafusion::prelude::{col, lit};
+use datafusion::prelude::{SessionContext, col, lit};
 use gridstride_datafusion::nearest::NearestExt;
 
 use crate::support::{Random, error, register, rows, session, sorted};
@@ -17,7 +17,7 @@ const DIM: usize = 5;
 
 /// Returns a table of an id, a name, and a vector of Float64 or Float32; the vector is null in rows
 /// whose number is 3 modulo `nulls`.
-pub fn table(random: &mut Random, rows: usize, nulls: usize, is_double: bool) -> RecordBatch {
+fn table(random: &mut Random, rows: usize, nulls: usize, is_double: bool) -> RecordBatch {
     let numbers: Float64Array = (0..rows * DIM).map(|_| Some(random.number())).collect();
     let item = Arc::new(Field::new_list_field(DataType::Float64, true));
     let valid = NullBuffer::from_iter((0..rows).map(|row| row % nulls != 3 % nulls));
@@ -41,8 +41,20 @@ pub fn table(random: &mut Random, rows: usize, nulls: usize, is_double: bool) ->
     .unwrap()
 }
 
+/// Registers a table of [`table`], of rows, nulls and whether the numbers are double, in partitions.
+pub fn register_random(
+    context: &SessionContext,
+    name: &str,
+    (rows, nulls, is_double): (usize, usize, bool),
+    partitions: usize,
+    random: &mut Random,
+) {
+    let batch = table(random, rows, nulls, is_double);
+    register(context, name, &batch, partitions, random);
+}
+
 /// The join in plain SQL: all pairs, ranked.
-fn plain(k: usize) -> String {
+pub fn plain(k: usize) -> String {
     format!(
         "SELECT * FROM (SELECT q.id AS q, q.name AS qn, r.id AS r, r.name AS rn, \
          row_number() OVER (PARTITION BY q.id ORDER BY array_distance(\
@@ -76,20 +88,10 @@ async fn agrees_with_plain_sql_for_any_split() {
             let batch_rows = [1, 17, 100, 1 << 20][random.below(4)];
             let set = format!("SET gridstride.batch_rows = {batch_rows}");
             rows(&context, &set).await.unwrap();
-            register(
-                &context,
-                "queries",
-                &queries,
-                1 + random.below(4),
-                &mut random,
-            );
-            register(
-                &context,
-                "refs",
-                &references,
-                1 + random.below(4),
-                &mut random,
-            );
+            for (name, batch) in [("queries", &queries), ("refs", &references)] {
+                let partitions = 1 + random.below(4);
+                register(&context, name, batch, partitions, &mut random);
+            }
             if split == 0 {
                 expected = sorted(&context, &plain(k)).await;
             }
@@ -107,20 +109,8 @@ async fn agrees_with_plain_sql_for_any_split() {
 async fn distances_and_ranks() {
     let mut random = Random(2);
     let context = session("cpu", 2, 8).await;
-    register(
-        &context,
-        "queries",
-        &table(&mut random, 20, 7, false),
-        2,
-        &mut random,
-    );
-    register(
-        &context,
-        "refs",
-        &table(&mut random, 30, 6, false),
-        2,
-        &mut random,
-    );
+    register_random(&context, "queries", (20, 7, false), 2, &mut random);
+    register_random(&context, "refs", (30, 6, false), 2, &mut random);
     let join = "nearest('queries', 'at', 'refs', 'at', 4)";
     let query = format!(
         "SELECT count(*), max(abs(sketch_distance(queries_at, refs_at) - distance)) < 1e-6 FROM {join}"
@@ -155,20 +145,8 @@ async fn distances_and_ranks() {
 async fn data_frames() {
     let mut random = Random(4);
     let context = session("cpu", 2, 8).await;
-    register(
-        &context,
-        "queries",
-        &table(&mut random, 12, 7, true),
-        2,
-        &mut random,
-    );
-    register(
-        &context,
-        "refs",
-        &table(&mut random, 12, 7, true),
-        2,
-        &mut random,
-    );
+    register_random(&context, "queries", (12, 7, true), 2, &mut random);
+    register_random(&context, "refs", (12, 7, true), 2, &mut random);
     let queries = context.table("queries").await.unwrap();
     let references = context
         .table("refs")
@@ -197,20 +175,8 @@ async fn data_frames() {
 async fn errors_say_what_to_do() {
     let mut random = Random(5);
     let context = session("cpu", 2, 8).await;
-    register(
-        &context,
-        "queries",
-        &table(&mut random, 12, 7, true),
-        2,
-        &mut random,
-    );
-    register(
-        &context,
-        "refs",
-        &table(&mut random, 12, 7, false),
-        2,
-        &mut random,
-    );
+    register_random(&context, "queries", (12, 7, true), 2, &mut random);
+    register_random(&context, "refs", (12, 7, false), 2, &mut random);
     rows(
         &context,
         "CREATE TABLE other AS SELECT id, arrow_cast([1, 2], 'FixedSizeList(2, Float64)') AS at, \
@@ -281,13 +247,7 @@ async fn errors_say_what_to_do() {
         assert!(message.contains(expected), "{arguments}: {message}");
     }
     let context = session("simulator", 1, 8192).await;
-    register(
-        &context,
-        "many",
-        &table(&mut random, 1100, 1101, false),
-        1,
-        &mut random,
-    );
+    register_random(&context, "many", (1100, 1101, false), 1, &mut random);
     let query = "SELECT count(*) FROM nearest('many', 'at', 'many a', 'at', 1025)";
     let message = error(&context, query).await;
     assert!(

@@ -10,8 +10,8 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use gridstride_datafusion::nearest::{NearestExec, NearestParameters};
 
-use crate::nearest::{ours, table};
-use crate::support::{Random, error, register, rows, session, texts};
+use crate::nearest::{ours, register_random};
+use crate::support::{Random, error, rows, session, texts};
 
 /// Only the columns of a query are read, and EXPLAIN shows what runs where.
 #[tokio::test]
@@ -19,20 +19,10 @@ async fn plans() {
     let mut random = Random(3);
     let folder = tempfile::tempdir().unwrap();
     let context = session("cpu", 2, 8).await;
-    register(
-        &context,
-        "source",
-        &table(&mut random, 20, 7, false),
-        2,
-        &mut random,
-    );
+    register_random(&context, "source", (20, 7, false), 2, &mut random);
     let path = format!("{}/", folder.path().display());
-    rows(
-        &context,
-        &format!("COPY source TO '{path}' STORED AS PARQUET"),
-    )
-    .await
-    .unwrap();
+    let copy = format!("COPY source TO '{path}' STORED AS PARQUET");
+    rows(&context, &copy).await.unwrap();
     let create = format!("CREATE EXTERNAL TABLE points STORED AS PARQUET LOCATION '{path}'");
     rows(&context, &create).await.unwrap();
     let query = "SELECT b_id, distance FROM nearest('points a', 'at', 'points b', 'at', 3)";
@@ -90,20 +80,8 @@ async fn limited(bytes: usize) -> SessionContext {
 async fn memory() {
     let mut random = Random(6);
     let context = limited(1 << 20).await;
-    register(
-        &context,
-        "many",
-        &table(&mut random, 20_000, 7, true),
-        8,
-        &mut random,
-    );
-    register(
-        &context,
-        "few",
-        &table(&mut random, 50, 7, true),
-        1,
-        &mut random,
-    );
+    register_random(&context, "many", (20_000, 7, true), 8, &mut random);
+    register_random(&context, "few", (50, 7, true), 1, &mut random);
     let query = "SELECT count(*) FROM nearest('few', 'at', 'many', 'at', 2)";
     let message = error(&context, query).await;
     assert!(
@@ -119,6 +97,11 @@ async fn memory() {
     assert_eq!(rows(&context, all).await.unwrap(), ["true"]);
 }
 
+async fn planned(context: &SessionContext, query: &str) -> Arc<dyn ExecutionPlan> {
+    let frame = context.sql(query).await.unwrap();
+    frame.create_physical_plan().await.unwrap()
+}
+
 /// Dropping the result stops the work between calls of the library.
 #[tokio::test]
 async fn cancelled_queries() {
@@ -127,28 +110,10 @@ async fn cancelled_queries() {
     rows(&context, "SET gridstride.batch_rows = 100")
         .await
         .unwrap();
-    register(
-        &context,
-        "many",
-        &table(&mut random, 5000, 7, true),
-        1,
-        &mut random,
-    );
-    register(
-        &context,
-        "few",
-        &table(&mut random, 9, 7, true),
-        1,
-        &mut random,
-    );
+    register_random(&context, "many", (5000, 7, true), 1, &mut random);
+    register_random(&context, "few", (9, 7, true), 1, &mut random);
     let query = "SELECT * FROM nearest('many', 'at', 'few', 'at', 1)";
-    let plan = context
-        .sql(query)
-        .await
-        .unwrap()
-        .create_physical_plan()
-        .await
-        .unwrap();
+    let plan = planned(&context, query).await;
     let calls = || {
         let metrics = find(&plan).unwrap().metrics().unwrap();
         metrics.sum_by_name("calls").unwrap().as_usize()
@@ -159,13 +124,7 @@ async fn cancelled_queries() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!((1..=2).contains(&calls()), "{}", calls());
 
-    let plan = context
-        .sql(query)
-        .await
-        .unwrap()
-        .create_physical_plan()
-        .await
-        .unwrap();
+    let plan = planned(&context, query).await;
     collect(Arc::clone(&plan), context.task_ctx())
         .await
         .unwrap();
@@ -185,22 +144,9 @@ fn find(plan: &Arc<dyn ExecutionPlan>) -> Option<&NearestExec> {
 async fn parameters_travel() {
     let mut random = Random(7);
     let context = session("cpu", 3, 8).await;
-    register(
-        &context,
-        "queries",
-        &table(&mut random, 30, 7, false),
-        3,
-        &mut random,
-    );
-    register(
-        &context,
-        "refs",
-        &table(&mut random, 30, 7, false),
-        1,
-        &mut random,
-    );
-    let frame = context.sql(&ours(2)).await.unwrap();
-    let plan = frame.create_physical_plan().await.unwrap();
+    register_random(&context, "queries", (30, 7, false), 3, &mut random);
+    register_random(&context, "refs", (30, 7, false), 1, &mut random);
+    let plan = planned(&context, &ours(2)).await;
     let node = find(&plan).unwrap();
     let text = serde_json::to_string(node.parameters()).unwrap();
     let parameters: NearestParameters = serde_json::from_str(&text).unwrap();
