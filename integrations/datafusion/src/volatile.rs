@@ -1,8 +1,13 @@
-//! Filters with volatile functions, such as `random()`, of the rows that a node returns.
+//! Filters of the rows that a node returns.
 //!
-//! The engine pushes a filter below a node of another library unless it names a column that the node
-//! holds back. A filter without columns names none: `WHERE random() < 0.5` would leave out half of
-//! the input's rows instead of half of the output's. Nodes hold such filters back themselves.
+//! A node tells the engine which columns it needs for its result. The engine pushes each filter
+//! without such columns below the node: the same filter into every input. The node then places the
+//! filter's conditions. A condition goes to the input that has its columns, if the rows that it
+//! leaves out there are those that it would leave out of the result. The node keeps all other
+//! conditions, and applies them to its result.
+//!
+//! Volatile conditions are always of the result: `WHERE random() < 0.5` below the node would leave
+//! out half of the input's rows instead of half of the result's.
 
 use std::sync::Arc;
 
@@ -15,36 +20,62 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_planner::PhysicalPlanner;
 
-/// Takes the volatile conjuncts of a filter that was just pushed below a node out of its inputs, and
-/// returns them. The engine pushes a filter into all inputs, which are unchanged otherwise: filters
-/// that belong to the inputs stay.
+/// Like [`place`], for a node with one input.
 pub(crate) fn hold_back(inputs: &mut [LogicalPlan], before: &[&LogicalPlan]) -> Result<Vec<Expr>> {
-    let is_pushed = |(input, before): (&LogicalPlan, &&LogicalPlan)| match input {
-        LogicalPlan::Filter(filter) => filter.predicate.is_volatile() && *filter.input == **before,
-        _ => false,
-    };
+    place(inputs, before, &[true])
+}
+
+/// Places the conditions of a filter that the engine has just pushed into all inputs of a node, and
+/// returns those that the node has to apply to its result.
+///
+/// `before` are the inputs without the filter: a filter of the inputs themselves is not touched.
+/// `may_filter` says for each input whether leaving out one of its rows only leaves out the rows of
+/// the result with this row's values.
+pub(crate) fn place(
+    inputs: &mut [LogicalPlan],
+    before: &[&LogicalPlan],
+    may_filter: &[bool],
+) -> Result<Vec<Expr>> {
     let mut held = Vec::new();
-    if !inputs.iter().zip(before).all(is_pushed) {
+    let Some(predicate) = pushed(inputs, before) else {
         return Ok(held);
+    };
+    let mut of_inputs = vec![Vec::new(); inputs.len()];
+    for condition in split_conjunction_owned(predicate) {
+        let columns = condition.column_refs();
+        let has_columns = |input: usize| {
+            let schema = before[input].schema();
+            columns.iter().all(|column| schema.has_column(column))
+        };
+        let place = (0..inputs.len()).find(|&input| may_filter[input] && has_columns(input));
+        match place {
+            Some(input) if !condition.is_volatile() => of_inputs[input].push(condition),
+            _ => held.push(condition),
+        }
     }
-    for input in inputs {
-        let LogicalPlan::Filter(Filter {
-            predicate,
-            input: inner,
-            ..
-        }) = input
-        else {
-            continue;
-        };
-        let conjuncts = split_conjunction_owned(predicate.clone());
-        let (volatile, rest): (Vec<_>, Vec<_>) = conjuncts.into_iter().partition(Expr::is_volatile);
-        held = volatile;
-        *input = match conjunction(rest) {
-            Some(rest) => LogicalPlan::Filter(Filter::try_new(rest, Arc::clone(inner))?),
-            None => inner.as_ref().clone(),
-        };
+    for (input, (before, conditions)) in inputs.iter_mut().zip(before.iter().zip(of_inputs)) {
+        *input = LogicalPlan::clone(before);
+        if let Some(predicate) = conjunction(conditions) {
+            let filter = Filter::try_new(predicate, Arc::new(LogicalPlan::clone(before)))?;
+            *input = LogicalPlan::Filter(filter);
+        }
     }
     Ok(held)
+}
+
+/// Returns the filter that was put above all inputs.
+fn pushed(inputs: &[LogicalPlan], before: &[&LogicalPlan]) -> Option<Expr> {
+    let mut predicates = inputs
+        .iter()
+        .zip(before)
+        .map(|(input, before)| match input {
+            LogicalPlan::Filter(filter) if *filter.input == **before => Some(&filter.predicate),
+            _ => None,
+        });
+    let first = predicates.next()??;
+    predicates
+        .all(|other| other == Some(first))
+        .then(|| first.clone())
 }
 
 /// What [`filtered`] takes of the planner's arguments.

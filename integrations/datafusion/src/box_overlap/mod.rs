@@ -45,6 +45,10 @@
 //!
 //! The rows of the result are the same with each plan. Their order is not defined.
 //!
+//! As in the engine's own joins, a filter of the result on columns of one table leaves out rows of
+//! this table before the search: of both tables for inner joins, and of the left table for the
+//! others. All other filters, and those with functions such as `random()`, are of the result.
+//!
 //! # Memory
 //! The rows of a search, both sides, are in memory that is reserved from the engine's pool, and so
 //! are its pairs, `gridstride.box_pairs` at a time. The side that is not replicated is searched in

@@ -1,6 +1,7 @@
 //! The logical node of a join of boxes, and its plan.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ use super::parameters::{
 };
 use super::tile_exec::BoxTileExec;
 use crate::config::GridstrideConfig;
-use crate::volatile::{self, Planning};
 use crate::table_function::find_column;
+use crate::volatile::{self, Planning};
 
 /// A join of two plans on their overlapping boxes.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -39,7 +40,7 @@ pub struct BoxOverlapNode {
     right_boxes: Vec<Column>,
     join: BoxJoinType,
     options: BoxOverlapOptions,
-    /// Volatile filters of the rows returned.
+    /// Filters of the rows returned that are not of the rows of one input.
     filters: Vec<Expr>,
     schema: DFSchemaRef,
 }
@@ -133,6 +134,11 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
         columns.chain(self.filters.iter().cloned()).collect()
     }
 
+    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters.
+    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
+        HashSet::new()
+    }
+
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let names = |columns: &[Column]| {
             let names: Vec<_> = columns.iter().map(ToString::to_string).collect();
@@ -156,10 +162,10 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
     ) -> Result<Self> {
         let columns = self.left_boxes.len() + self.right_boxes.len();
         let mut filters = exprs.split_off(columns.min(exprs.len()));
-        filters.extend(volatile::hold_back(
-            &mut inputs,
-            &[&self.left, &self.right],
-        )?);
+        // A left row that loses its only partner stays in the result of a left join, with nulls.
+        let may_filter = [true, self.join == BoxJoinType::Inner];
+        let before = [&self.left, &self.right];
+        filters.extend(volatile::place(&mut inputs, &before, &may_filter)?);
         let Ok(inputs) = <[_; 2]>::try_from(inputs) else {
             return internal_err!("BoxOverlap has two inputs");
         };

@@ -20,6 +20,10 @@
 //!   deterministic; devices differ in distances by the error bounds of
 //!   [`distances`](gridstride::distances).
 //!
+//! A filter of the result on columns of the queries leaves out queries before the search. All other
+//! filters are of the rows found: `WHERE references_id < 9` returns fewer rows than `k` for each
+//! query. To search fewer references, name a view of them.
+//!
 //! [`NearestExec`] holds the references in memory, and streams the queries in partitions.
 
 mod calls;

@@ -1,6 +1,7 @@
 //! The node of logical plans, and its physical plan.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use super::exec::NearestExec;
 use super::parameters::{NAME, NearestParameters, VectorColumn, added_fields, check_vectors};
 use crate::config::GridstrideConfig;
-use crate::volatile::{self, Planning};
 use crate::table_function::find_column;
+use crate::volatile::{self, Planning};
 
 /// The nearest references of each query.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -30,7 +31,7 @@ pub struct NearestNode {
     /// The vectors of each input.
     vectors: [Column; 2],
     k: usize,
-    /// Volatile filters of the rows returned.
+    /// Filters of the rows returned that are not of the queries alone.
     filters: Vec<Expr>,
     schema: DFSchemaRef,
 }
@@ -143,6 +144,11 @@ impl UserDefinedLogicalNodeCore for NearestNode {
         vectors.chain(self.filters.iter().cloned()).collect()
     }
 
+    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters.
+    fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
+        HashSet::new()
+    }
+
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let [queries, references] = &self.vectors;
         write!(
@@ -159,7 +165,10 @@ impl UserDefinedLogicalNodeCore for NearestNode {
         mut inputs: Vec<LogicalPlan>,
     ) -> Result<NearestNode> {
         let mut filters = expressions.split_off(self.vectors.len().min(expressions.len()));
-        filters.extend(volatile::hold_back(&mut inputs, &self.inputs.each_ref())?);
+        // Without a reference, another one would be found instead.
+        let may_filter = [true, false];
+        let before = self.inputs.each_ref();
+        filters.extend(volatile::place(&mut inputs, &before, &may_filter)?);
         let (Ok([Expr::Column(query), Expr::Column(reference)]), Ok(inputs)) =
             (<[_; 2]>::try_from(expressions), <[_; 2]>::try_from(inputs))
         else {

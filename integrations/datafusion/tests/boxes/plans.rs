@@ -67,26 +67,6 @@ async fn large_sides_are_partitioned_by_tiles() {
     assert!(given.contains("tiles(size=[3.0, 4.5], bins=3)"), "{given}");
 }
 
-#[tokio::test]
-async fn volatile_filters_are_of_the_pairs() {
-    let ctx = session(1, 100);
-    let mut random = Random(1);
-    for name in ["l", "r"] {
-        let rows = table(&mut random, 100, 2, Coordinates::F32);
-        register_split(&ctx, name, &rows, &mut random);
-    }
-    for join in ["inner", "left", "semi", "anti"] {
-        let sql = format!("{} WHERE random() < 0.5", by_boxes("box", join, ""));
-        let plan = physical_plan(&ctx, &sql).await;
-        assert_eq!(plan.matches("FilterExec").count(), 1, "{plan}");
-        let line = |part: &str| plan.lines().position(|line| line.contains(part));
-        assert!(
-            line("FilterExec: random()") < line("BoxOverlapExec"),
-            "{plan}"
-        );
-    }
-}
-
 pub fn limited(pool: Arc<dyn MemoryPool>, partitions: usize) -> SessionContext {
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(pool)

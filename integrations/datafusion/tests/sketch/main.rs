@@ -5,6 +5,6 @@ mod fasta;
 mod fasta_tables;
 mod functions;
 mod nearest;
+mod nearest_filters;
 mod nearest_plans;
-mod nearest_volatile;
 mod support;
