@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
 use datafusion::common::Result;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
@@ -13,10 +12,8 @@ use datafusion::physical_expr::{
     PhysicalExpr, PhysicalSortExpr,
 };
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{
-    ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, apply_expression_roots,
-};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
     PlanProperties,
@@ -26,6 +23,7 @@ use super::duration::Unit;
 use super::parameters::TimeBucketParameters;
 use super::stream;
 use crate::config;
+use crate::node::common_methods;
 
 /// The name in EXPLAIN and in errors.
 pub(super) const NAME: &str = "TimeBucketExec";
@@ -179,13 +177,7 @@ impl DisplayAs for TimeBucketExec {
 }
 
 impl ExecutionPlan for TimeBucketExec {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    common_methods!(NAME, inputs: [input], expressions: [keys]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let merges = self.parameters.merge_sorted && !self.is_partitioned() && self.is_sorted();
@@ -209,37 +201,6 @@ impl ExecutionPlan for TimeBucketExec {
         vec![!self.is_sorted()]
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(&self.keys, visit)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(TimeBucketExec::try_new(
-            self.parameters.clone(),
-            input,
-        )?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
-    }
-
     fn execute(
         &self,
         partition: usize,
@@ -255,9 +216,5 @@ impl ExecutionPlan for TimeBucketExec {
             &context,
             &self.metrics,
         )
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

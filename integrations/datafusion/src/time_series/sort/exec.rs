@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
@@ -11,16 +10,15 @@ use datafusion::physical_expr::{
     Distribution, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
 };
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{
-    ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, apply_expression_roots,
-};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 
 use super::super::parameters::ColumnNames;
 use super::stream;
+use crate::node::common_methods;
 
 /// The name in EXPLAIN and in errors.
 pub(super) const NAME: &str = "SeriesSortExec";
@@ -42,9 +40,10 @@ pub(super) const NAME: &str = "SeriesSortExec";
 /// sort.
 #[derive(Clone, Debug)]
 pub struct SeriesSortExec {
-    names: ColumnNames,
+    parameters: ColumnNames,
     input: Arc<dyn ExecutionPlan>,
-    order: LexOrdering,
+    /// The series and the timestamp.
+    keys: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -55,7 +54,10 @@ impl SeriesSortExec {
     ///
     /// # Errors
     /// If the input has another number of columns.
-    pub fn try_new(names: ColumnNames, input: Arc<dyn ExecutionPlan>) -> Result<SeriesSortExec> {
+    pub fn try_new(
+        parameters: ColumnNames,
+        input: Arc<dyn ExecutionPlan>,
+    ) -> Result<SeriesSortExec> {
         let schema = input.schema();
         let [series, timestamp, _] = &schema.fields()[..] else {
             return plan_err!(
@@ -63,21 +65,20 @@ impl SeriesSortExec {
                 schema.fields().len()
             );
         };
-        let key = |index: usize, name: &str| {
-            let column = Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>;
-            PhysicalSortExpr::new_default(column)
-        };
-        let order = LexOrdering::from([key(0, series.name()), key(1, timestamp.name())]);
+        let keys: Vec<Arc<dyn PhysicalExpr>> = vec![
+            Arc::new(Column::new(series.name(), 0)),
+            Arc::new(Column::new(timestamp.name(), 1)),
+        ];
         let properties = PlanProperties::new(
-            EquivalenceProperties::new_with_orderings(Arc::clone(&schema), [order.clone()]),
+            EquivalenceProperties::new_with_orderings(Arc::clone(&schema), [order(&keys)]),
             input.output_partitioning().clone(),
             EmissionType::Final,
             input.boundedness(),
         );
         Ok(SeriesSortExec {
-            names,
+            parameters,
             input,
-            order,
+            keys,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         })
@@ -85,59 +86,31 @@ impl SeriesSortExec {
 
     /// Returns the user's names of the columns.
     pub fn parameters(&self) -> &ColumnNames {
-        &self.names
+        &self.parameters
     }
+}
+
+/// Returns the order of the output.
+fn order(keys: &[Arc<dyn PhysicalExpr>]) -> impl Iterator<Item = PhysicalSortExpr> + use<> {
+    let keys = keys.to_vec().into_iter();
+    keys.map(PhysicalSortExpr::new_default)
 }
 
 impl DisplayAs for SeriesSortExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{NAME}: [{}]", self.order)
+        let [series, timestamp] = &self.keys[..] else {
+            return Err(fmt::Error);
+        };
+        write!(f, "{NAME}: [{series}, {timestamp}]")
     }
 }
 
 impl ExecutionPlan for SeriesSortExec {
-    fn name(&self) -> &str {
-        NAME
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    common_methods!(NAME, inputs: [input], expressions: [keys]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        let series = Arc::clone(&self.order.first().expr);
+        let series = Arc::clone(&self.keys[0]);
         InputDistributionRequirements::new(vec![Distribution::KeyPartitioned(vec![series])])
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        apply_expression_roots(self.order.iter().map(|key| &key.expr), visit)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(SeriesSortExec::try_new(
-            self.names.clone(),
-            input,
-        )?))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
     }
 
     fn execute(
@@ -148,17 +121,8 @@ impl ExecutionPlan for SeriesSortExec {
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let partitions = self.input.output_partitioning().partition_count();
         let place = (partition, partitions);
-        stream::run(
-            &self.names,
-            &self.order,
-            input,
-            place,
-            context,
-            &self.metrics,
-        )
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
+        let order = LexOrdering::new(order(&self.keys)).expect("there are two keys");
+        let names = &self.parameters;
+        stream::run(names, order, input, place, context, &self.metrics)
     }
 }

@@ -23,7 +23,7 @@ use crate::memory::share;
 /// Returns the sorted points of a partition. Dropping the stream stops the work.
 pub(super) fn run(
     names: &ColumnNames,
-    order: &LexOrdering,
+    order: LexOrdering,
     mut input: SendableRecordBatchStream,
     (partition, partitions): (usize, usize),
     context: Arc<TaskContext>,
@@ -34,7 +34,7 @@ pub(super) fn run(
     let pool = context.memory_pool();
     let reservation = MemoryConsumer::new(format!("{NAME}[{partition}]")).register(pool);
     let budget = share(pool.as_ref(), partitions);
-    let (schema, order, names) = (input.schema(), order.clone(), names.clone());
+    let (schema, names) = (input.schema(), names.clone());
     let found = Arc::clone(&schema);
     let mut rows = Rows::new(Arc::clone(&schema), reservation, budget)?;
     let compute = baseline.elapsed_compute().clone();
