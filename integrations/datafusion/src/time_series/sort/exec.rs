@@ -91,9 +91,9 @@ impl SeriesSortExec {
 }
 
 /// Returns the order of the output.
-fn order(keys: &[Arc<dyn PhysicalExpr>]) -> impl Iterator<Item = PhysicalSortExpr> + use<> {
-    let keys = keys.to_vec().into_iter();
-    keys.map(PhysicalSortExpr::new_default)
+fn order(keys: &[Arc<dyn PhysicalExpr>]) -> Vec<PhysicalSortExpr> {
+    let keys = keys.iter().map(Arc::clone);
+    keys.map(PhysicalSortExpr::new_default).collect()
 }
 
 impl DisplayAs for SeriesSortExec {
