@@ -205,4 +205,6 @@ fn compare(
 }
 
 #[cfg(test)]
+pub(crate) mod graphs;
+#[cfg(test)]
 mod tests;

@@ -247,7 +247,42 @@ impl JobState for GuardedJobs {
 
 #[cfg(test)]
 mod tests {
-    use super::lost_input;
+    use super::*;
+    use crate::audit::graphs::ran_again;
+    use crate::session::{client_state, config};
+
+    /// The client of a job whose records show that its last stage ran again hears of a failure,
+    /// although Ballista calls the job successful.
+    #[tokio::test]
+    async fn the_audit_withholds_a_result() {
+        let records = InMemoryJobState::new("scheduler", Arc::new(client_state), Arc::new(config));
+        let jobs = GuardedJobs::new(records);
+        let graph = ran_again().await;
+        assert!(matches!(graph.status().status, Some(Status::Successful(_))));
+        let id = graph.job_id();
+        let (client, mut statuses) = tokio::sync::mpsc::channel(4);
+        jobs.running().insert(
+            id.clone(),
+            Job {
+                client: Some(client),
+                doom: None,
+            },
+        );
+        jobs.save_job(id, &graph).await.unwrap();
+        let status = statuses.recv().await.unwrap().status;
+        let Some(Status::Failed(failed)) = status else {
+            panic!("{status:?}");
+        };
+        assert!(failed.error.starts_with(RETRY), "{}", failed.error);
+        assert!(
+            failed.error.ends_with("its result is withheld"),
+            "{}",
+            failed.error
+        );
+        let saved = jobs.get_job_status(id).await.unwrap().unwrap().status;
+        assert!(matches!(saved, Some(Status::Failed(_))), "{saved:?}");
+        assert!(!jobs.any_running());
+    }
 
     #[test]
     fn a_full_disk_is_no_lost_executor() {
