@@ -9,12 +9,18 @@ use std::time::Duration;
 use ballista_core::error::{BallistaError, Result};
 use ballista_core::ids::new_instance_id;
 use ballista_core::serde::BallistaLogicalExtensionCodec;
-use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::utils::create_grpc_client_endpoint;
+use ballista_executor::executor_process::{
+    ExecutorProcessConfig, start_executor_process, structure_executor_metadata,
+};
 use log::info;
 use tokio::signal::unix::{SignalKind, signal};
+use tonic::transport::Channel;
 
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::{executor_id, fingerprint};
+use crate::running::{ListingEngine, RunningTasks, report};
 use crate::session::{MAX_MESSAGE, config, endpoint_settings, server_state};
 use crate::workdir::WorkDir;
 
@@ -59,7 +65,10 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
     info!("executor of build {} on port {port}", fingerprint());
     let functions = (&server_state(config())?).into();
     let signalled = signals()?;
-    let process = start_executor_process(Arc::new(ExecutorProcessConfig {
+    let scheduler = scheduler(&options)?;
+    let tasks = RunningTasks::default();
+    let heartbeat = Duration::from_secs(options.heartbeat.as_secs().max(1));
+    let config = Arc::new(ExecutorProcessConfig {
         executor_id: executor_id(&instance),
         bind_host: options.bind.to_string(),
         external_host: Some(options.advertise),
@@ -69,25 +78,42 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         scheduler_port: options.scheduler_port,
         scheduler_connect_timeout_seconds: options.connect_timeout.as_secs() as u16,
         vcores: options.vcores,
-        executor_heartbeat_interval_seconds: options.heartbeat.as_secs().max(1),
+        executor_heartbeat_interval_seconds: heartbeat.as_secs(),
         memory_pool_size: options.host_memory,
         grpc_max_decoding_message_size: MAX_MESSAGE,
         grpc_max_encoding_message_size: MAX_MESSAGE,
         work_dir: Some(work_dir.path().to_string_lossy().into_owned()),
+        override_execution_engine: Some(Arc::new(ListingEngine::new(tasks.clone()))),
         override_function_registry: Some(Arc::new(functions)),
         override_config_producer: Some(Arc::new(config)),
         override_logical_codec: Some(Arc::new(BallistaLogicalExtensionCodec::default())),
         override_physical_codec: Some(Arc::new(GridstrideCodec::default())),
         override_create_grpc_client_endpoint: Some(endpoint_settings()),
         ..ExecutorProcessConfig::default()
-    }));
-    process.await?;
+    });
+    let metadata = structure_executor_metadata(&config, options.vcores as u32);
+    tokio::select! {
+        ended = start_executor_process(config) => ended?,
+        never = report(tasks, metadata, scheduler, heartbeat) => match never {},
+    }
     if signalled.load(Ordering::Relaxed) {
         return Ok(());
     }
     Err(BallistaError::General(
         "stopped: the scheduler is gone, or has counted this executor as lost".to_owned(),
     ))
+}
+
+/// Returns a client of the scheduler that connects when it is used.
+fn scheduler(options: &ExecutorOptions) -> Result<SchedulerGrpcClient<Channel>> {
+    let url = format!(
+        "http://{}:{}",
+        options.scheduler_host, options.scheduler_port
+    );
+    let endpoint = create_grpc_client_endpoint(url, None)?;
+    let endpoint = endpoint_settings()(endpoint)
+        .map_err(|error| BallistaError::GrpcConnectionError(error.to_string()))?;
+    Ok(SchedulerGrpcClient::new(endpoint.connect_lazy()))
 }
 
 /// Returns a flag that is set by the signals which Ballista takes as the request to stop.

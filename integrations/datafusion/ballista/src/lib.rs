@@ -9,6 +9,8 @@
 //! A query ends with the right rows or with an error within seconds, never with wrong rows:
 //! - An executor that has been silent for some seconds, or to which a task cannot be sent, is lost.
 //!   The scheduler then fails every running query, and the client submits it again.
+//! - A query whose tasks neither run nor end, because the report of an end was lost, is failed after
+//!   half a minute in the same way.
 //! - No result is handed out before an audit of the whole job; the module `audit` explains what it
 //!   proves. Tasks and the client count the rows that they read.
 //! - A client whose scheduler is gone ends with an error.
@@ -22,10 +24,12 @@ mod audit;
 mod checked;
 mod client;
 mod codec;
+mod connections;
 mod executor;
 mod fingerprint;
 mod guard;
 mod logging;
+mod running;
 mod scheduler;
 mod session;
 mod submit;

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::fingerprint;
-use crate::guard::{GuardedExecutors, GuardedJobs};
+use crate::guard::{GuardedExecutors, GuardedJobs, Sightings, give_up_stalled};
 use crate::session::{MAX_MESSAGE, client_state, config, endpoint_settings};
 
 /// How a scheduler runs.
@@ -31,6 +31,10 @@ pub struct SchedulerOptions {
     pub executor_timeout: Duration,
     /// How long a query waits for a first executor.
     pub wait_for_executors: Duration,
+    /// How long a query may stand still: nothing of it ends, and its executors do not say that they
+    /// have its tasks. At least three of the executors' heartbeats. A query whose tasks run is never
+    /// ended.
+    pub stall_timeout: Duration,
     /// How long the files of a finished query stay on the executors for its client to fetch.
     pub keep_results: Duration,
 }
@@ -54,7 +58,11 @@ pub async fn run_scheduler(options: SchedulerOptions) -> Result<()> {
         Arc::new(crate::session::config),
     );
     let jobs = Arc::new(GuardedJobs::new(records));
-    let executors: Arc<dyn ClusterState> = Arc::new(GuardedExecutors::new(Arc::clone(&jobs)));
+    let sightings = Arc::new(Sightings::default());
+    let executors: Arc<dyn ClusterState> = Arc::new(GuardedExecutors::new(
+        Arc::clone(&jobs),
+        Arc::clone(&sightings),
+    ));
     let cluster = BallistaCluster::new(Arc::clone(&executors), Arc::clone(&jobs) as _);
     let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config).await?;
 
@@ -67,6 +75,12 @@ pub async fn run_scheduler(options: SchedulerOptions) -> Result<()> {
             }
         })
     }));
+    tokio::spawn(give_up_stalled(
+        scheduler.clone(),
+        Arc::clone(&jobs),
+        sightings,
+        options.stall_timeout,
+    ));
     tokio::spawn(give_up_without_executors(
         jobs,
         executors,
@@ -116,8 +130,8 @@ async fn give_up_without_executors(
             continue;
         }
         if waiting_since.get_or_insert_with(Instant::now).elapsed() >= patience {
-            jobs.give_up("no executor is registered with the scheduler: start gridstride-executor")
-                .await;
+            let reason = "no executor is registered with the scheduler: start gridstride-executor";
+            jobs.give_up(None, reason).await;
         }
     }
 }

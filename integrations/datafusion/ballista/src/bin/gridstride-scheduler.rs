@@ -26,6 +26,10 @@ struct Args {
     /// Seconds for which a query waits for a first executor
     #[arg(long, default_value_t = 15, value_name = "SECONDS")]
     wait_for_executors: u64,
+    /// Seconds after which a query is given up if nothing of it ends and no executor says that it runs
+    /// its tasks: at least three heartbeats. A task that runs is never ended, however long it takes
+    #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    stall_timeout: u64,
     /// Seconds for which a client may fetch a result
     #[arg(long, default_value_t = 3600, value_name = "SECONDS")]
     keep_results: u64,
@@ -56,6 +60,7 @@ async fn main() -> ExitCode {
         advertise,
         executor_timeout: Duration::from_secs(args.executor_timeout),
         wait_for_executors: Duration::from_secs(args.wait_for_executors),
+        stall_timeout: Duration::from_secs(args.stall_timeout),
         keep_results: Duration::from_secs(args.keep_results),
     });
     match ended.await {

@@ -14,20 +14,24 @@ use ballista_scheduler::config::TaskDistributionPolicy;
 use ballista_scheduler::state::task_manager::JobInfoCache;
 use log::{error, info, warn};
 
-use super::{GuardedJobs, RETRY};
+use super::{GuardedJobs, RETRY, Sightings};
 use crate::fingerprint::check_executor;
+use crate::running;
 
-/// The records of executors: those of another build are refused, and a loss gives up the jobs.
+/// The records of executors: those of another build are refused, a loss gives up the jobs, and the
+/// tasks that executors have are noted.
 pub(crate) struct GuardedExecutors {
     records: InMemoryClusterState,
     jobs: Arc<GuardedJobs>,
+    sightings: Arc<Sightings>,
 }
 
 impl GuardedExecutors {
-    pub(crate) fn new(jobs: Arc<GuardedJobs>) -> Self {
+    pub(crate) fn new(jobs: Arc<GuardedJobs>, sightings: Arc<Sightings>) -> Self {
         Self {
             records: InMemoryClusterState::default(),
             jobs,
+            sightings,
         }
     }
 }
@@ -80,6 +84,11 @@ impl ClusterState for GuardedExecutors {
     }
 
     async fn save_executor_heartbeat(&self, heartbeat: ExecutorHeartbeat) -> Result<()> {
+        // A list of tasks is no sign of life: that is left to Ballista's own heartbeats.
+        if let Some(tasks) = running::decode(heartbeat.status.as_ref()) {
+            self.sightings.add(tasks);
+            return Ok(());
+        }
         self.records.save_executor_heartbeat(heartbeat).await
     }
 
@@ -100,7 +109,7 @@ impl ClusterState for GuardedExecutors {
         // in front of it therefore, and nothing is left to run again. (Running again would also lose
         // the slots of stopped tasks: later queries would wait for ever.)
         let reason = format!("{RETRY}: executor {executor_id} was lost");
-        self.jobs.give_up(&reason).await;
+        self.jobs.give_up(None, &reason).await;
         removed
     }
 

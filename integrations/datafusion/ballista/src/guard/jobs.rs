@@ -68,19 +68,19 @@ impl GuardedJobs {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives up all running jobs: tells their clients and has their tasks stopped.
-    pub(crate) async fn give_up(&self, reason: &str) {
-        for id in self.doom(reason) {
+    /// Gives up one running job, or all of them: tells their clients and has their tasks stopped.
+    pub(crate) async fn give_up(&self, job: Option<&JobId>, reason: &str) {
+        for id in self.doom(job, reason) {
             if let Some(cancel) = self.cancel.get() {
                 cancel(id).await;
             }
         }
     }
 
-    fn doom(&self, reason: &str) -> Vec<JobId> {
+    fn doom(&self, only: Option<&JobId>, reason: &str) -> Vec<JobId> {
         let mut doomed = Vec::new();
         for (id, job) in self.running().iter_mut() {
-            if job.doom.is_some() {
+            if job.doom.is_some() || only.is_some_and(|only| only != id) {
                 continue;
             }
             warn!("giving up job {id}: {reason}");

@@ -90,6 +90,10 @@ impl Process {
         fs::read_to_string(&self.log).unwrap()
     }
 
+    pub fn log_file(&self) -> File {
+        File::open(&self.log).unwrap()
+    }
+
     /// Kills the process at once.
     pub fn kill(&mut self) {
         // It may have ended.
@@ -123,16 +127,17 @@ pub struct Processes {
 impl Processes {
     /// Starts a scheduler and `executors` executors, and waits until they have registered.
     pub fn start(executors: usize) -> Self {
-        Self::start_with(executors, &["--device", "cpu"])
+        Self::start_with(executors, &[], &["--device", "cpu"])
     }
 
-    /// As [`start`](Self::start), with other arguments for the executors than the CPU as their device.
-    pub fn start_with(executors: usize, arguments: &[&str]) -> Self {
+    /// As [`start`](Self::start), with more arguments for the scheduler, and others for the executors
+    /// than the CPU as their device.
+    pub fn start_with(executors: usize, scheduler: &[&str], arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_ports(1);
         let mut command = Command::new(SCHEDULER);
         command.args(["--executor-timeout", "3", "--wait-for-executors", "2"]);
-        command.args(["--port", &port.to_string()]);
+        command.args(["--port", &port.to_string()]).args(scheduler);
         let scheduler = Process::start(&mut command, folder.path().join("scheduler.log"));
         let mut cluster = Self {
             executors: Vec::new(),
@@ -182,10 +187,24 @@ impl Processes {
         self.scheduler.log().matches(" joined from ").count()
     }
 
-    /// Returns a session with the table `points` of a folder.
+    /// Returns how often executors have left or were lost.
+    pub fn losses(&self) -> usize {
+        self.scheduler.log().matches(" left or was lost").count()
+    }
+
+    /// Returns a session with the table `points` of a folder, in four partitions.
     pub async fn session(&self, points: &Path, retries: usize) -> SessionContext {
+        self.session_with(points, retries, 4).await
+    }
+
+    pub async fn session_with(
+        &self,
+        points: &Path,
+        retries: usize,
+        partitions: usize,
+    ) -> SessionContext {
         let cluster = Cluster::new(self.address()).with_retries(retries);
-        let config = config().with_target_partitions(4);
+        let config = config().with_target_partitions(partitions);
         let ctx = cluster_session(config, cluster).unwrap();
         register(&ctx, points).await;
         ctx
@@ -207,16 +226,22 @@ pub async fn embedded(points: &Path) -> SessionContext {
     ctx
 }
 
-/// Returns the rows of a result as texts, sorted.
+/// Returns the rows of a result as texts, in their order.
 pub fn lines(batches: &[RecordBatch]) -> Vec<String> {
     let table = pretty_format_batches(batches).unwrap().to_string();
     let rows = table.lines().skip(3).filter(|line| line.starts_with("| "));
-    let mut rows: Vec<String> = rows.map(str::to_owned).collect();
-    rows.sort();
-    rows
+    rows.map(str::to_owned).collect()
 }
 
+/// Runs a query and returns its rows as texts, sorted.
 pub async fn run(ctx: &SessionContext, query: &str) -> Result<Vec<String>> {
+    let mut rows = run_in_order(ctx, query).await?;
+    rows.sort();
+    Ok(rows)
+}
+
+/// Runs a query and returns its rows as texts, in their order.
+pub async fn run_in_order(ctx: &SessionContext, query: &str) -> Result<Vec<String>> {
     Ok(lines(&ctx.sql(query).await?.collect().await?))
 }
 

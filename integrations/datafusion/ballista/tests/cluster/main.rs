@@ -5,3 +5,4 @@ mod harness;
 mod kills;
 mod programs;
 mod rows;
+mod stalls;

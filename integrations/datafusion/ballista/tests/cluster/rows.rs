@@ -48,6 +48,7 @@ async fn in_one_process() {
         advertise: "127.0.0.1".into(),
         executor_timeout: Duration::from_secs(10),
         wait_for_executors: Duration::from_secs(10),
+        stall_timeout: Duration::from_secs(30),
         keep_results: Duration::from_secs(60),
     }));
     for executor in 0..2 {
