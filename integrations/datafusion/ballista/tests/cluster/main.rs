@@ -5,4 +5,5 @@ mod harness;
 mod kills;
 mod programs;
 mod rows;
+mod stages;
 mod stalls;
