@@ -3,6 +3,7 @@
 mod faults;
 mod harness;
 mod kills;
+mod order;
 mod programs;
 mod rows;
 mod stages;
