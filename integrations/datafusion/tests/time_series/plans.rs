@@ -104,7 +104,9 @@ async fn only_input_without_the_order_is_sorted() {
             merges,
             "{table}: {plan}"
         );
-        assert_eq!(plan.contains("RepartitionExec"), sorts, "{table}: {plan}");
+        // One partition has all points of its series.
+        let is_hashed = table == "two" && sorts;
+        assert_eq!(plan.contains("RepartitionExec"), is_hashed, "{plan}");
         found.push(text(&ctx, &format!("{query} ORDER BY series, timestamp")).await);
     }
     assert!(

@@ -171,7 +171,7 @@ async fn a_sort_that_does_not_fit_spills() {
     let mut random = Random(4);
     let mut points = random.points(60_000, true);
     random.shuffle(&mut points);
-    let ctx = session(3 << 20);
+    let ctx = session(4 << 20);
     set(&ctx, "gridstride.batch_rows", "4096");
     register(&ctx, "points", vec![batches(&points)], false);
     let plan = text(&ctx, &format!("EXPLAIN ANALYZE {QUERY}")).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Array, RecordBatch, UInt32Array,
-    UInt64Array, make_comparator,
+    UInt64Array, make_comparator, new_empty_array,
 };
 use datafusion::arrow::compute::{CastOptions, SortOptions, cast_with_options, take};
 use datafusion::arrow::datatypes::{
@@ -126,8 +126,12 @@ impl Rows {
 
     /// Returns each series once, by their numbers.
     fn keys(&mut self) -> Result<ArrayRef> {
-        let keys = self.series.emit(EmitTo::All)?.swap_remove(0);
         let data_type = self.schema.field(0).data_type();
+        // Some of the engine's numberings cannot return nothing.
+        if self.series.is_empty() {
+            return Ok(new_empty_array(data_type));
+        }
+        let keys = self.series.emit(EmitTo::All)?.swap_remove(0);
         Ok(cast_with_options(
             &keys,
             data_type,
