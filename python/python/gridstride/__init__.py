@@ -1,0 +1,38 @@
+"""GPU kernels written in Rust, over numpy arrays.
+
+A call runs natively on the CPU, on an NVIDIA GPU, or in a simulator that runs the GPU's kernels on the CPU: the
+device is an argument. Without one, calls run on the first GPU, or else on the CPU. GPUs need their driver, but no
+CUDA toolkit.
+
+>>> import numpy as np
+>>> import gridstride
+>>> a = np.array([[1.0, 2.0], [3.0, 4.0]])
+>>> gridstride.matmul(a, a.T)
+array([[ 5., 11.],
+       [11., 25.]])
+"""
+
+from . import fasta, tensor_sketch, time_series
+from ._box_overlap import Overlaps, box_overlap
+from ._core import Alphabet, Device, Sequences, devices, gpus
+from ._distances import Nearest, distances, nearest
+from ._edit_distance import edit_distance
+from ._matmul import matmul
+
+__all__ = [
+    "Alphabet",
+    "Device",
+    "Nearest",
+    "Overlaps",
+    "Sequences",
+    "box_overlap",
+    "devices",
+    "distances",
+    "edit_distance",
+    "fasta",
+    "gpus",
+    "matmul",
+    "nearest",
+    "tensor_sketch",
+    "time_series",
+]

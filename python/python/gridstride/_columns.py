@@ -1,0 +1,98 @@
+"""Columns of pandas, polars, pyarrow and numpy as numpy arrays, without copies where there is a way."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+
+class Column(NamedTuple):
+    """A column of numbers or of timestamps."""
+
+    elements: NDArray[Any]
+    #: Which elements are not null; None if all are valid.
+    valid: NDArray[np.bool_] | None
+    #: The unit of timestamps, if they have one.
+    unit: str | None
+    #: The time zone of timestamps, if they have one.
+    zone: str | None
+
+    def ticks(self) -> NDArray[Any]:
+        """The timestamps as int64."""
+        return self.elements.view(np.int64) if self.elements.dtype.kind == "M" else self.elements
+
+    def like(self, ticks: NDArray[np.int64]) -> NDArray[Any]:
+        """The int64 `ticks` as timestamps of the unit."""
+        if self.unit is None:
+            return ticks
+        points = ticks.view(f"datetime64[{self.unit}]")
+        if np.isnat(points).any():
+            raise ValueError("a timestamp is NaT")
+        return points
+
+
+def column_of(column: Any) -> Column:
+    """Takes a column of pandas, or one with Arrow's C interface, or else what numpy makes of it."""
+    if type(column).__module__.partition(".")[0] == "pandas":
+        return _from_pandas(column)
+    if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
+        return Column(*_core.from_arrow(column))
+    return _from_numpy(np.asarray(column), None, None)
+
+
+def _from_numpy(elements: NDArray[Any], valid: NDArray[np.bool_] | None, zone: str | None) -> Column:
+    dtype = elements.dtype
+    if dtype.kind != "M":
+        return Column(elements, valid, None, zone)
+    unit, count = np.datetime_data(dtype)
+    if unit in ("generic", "Y", "M"):
+        raise TypeError(f"the dtype of the timestamps is {dtype}, whose unit has no fixed length: convert it to seconds")
+    if count != 1 or not dtype.isnative:
+        elements = elements.astype(f"datetime64[{unit}]")
+    return Column(elements, valid, unit, zone)
+
+
+def _from_pandas(column: Any) -> Column:
+    zone = None
+    if getattr(column.dtype, "tz", None) is not None:
+        zone = str(column.dtype.tz)
+        # A series has the methods of time zones behind `dt`, an index has them itself.
+        zoned = getattr(column, "dt", column)
+        column = zoned.tz_convert(None)
+    if isinstance(column.dtype, np.dtype):
+        return _from_numpy(column.to_numpy(), None, zone)
+    # Types of extensions, with nulls.
+    import pandas as pd
+
+    valid = ~np.asarray(pd.isna(column))
+    dtype = getattr(column.dtype, "numpy_dtype", object)
+    elements = column.to_numpy(dtype=dtype, na_value=np.zeros(1, dtype)[0])
+    return _from_numpy(elements, None if valid.all() else valid, zone)
+
+
+def grouped(series: Any, count: int) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp] | None]:
+    """Returns the label of each series, the series' offsets, and the order that makes each series' points neighbours.
+
+    The order is None if they already are.
+    """
+    keys = np.asarray(series)
+    if keys.shape != (count,):
+        raise ValueError(f"aggregate: the labels of the series have the shape {keys.shape}, but there are {count} points")
+    # NaN and NaT differ from themselves.
+    is_missing = np.asarray(keys != keys)
+    if keys.dtype.kind == "O":
+        is_missing |= np.fromiter((key is None for key in keys), bool, count)
+    if is_missing.any():
+        raise ValueError(f"aggregate: the label of point {np.argmax(is_missing)} is missing")
+    starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    starts = np.concatenate(([0], starts)) if count > 0 else starts
+    labels = keys[starts]
+    if len(set(labels.tolist())) == len(labels):
+        return labels, np.append(starts, count), None
+    labels, inverse = np.unique(keys, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    return labels, np.concatenate(([0], np.cumsum(np.bincount(inverse)))), order

@@ -1,0 +1,174 @@
+"""The extension module. Its functions have no defaults: those of the package's Python files do."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from typing_extensions import Self
+
+__all__ = [
+    "Alphabet",
+    "Device",
+    "Sequences",
+    "SketchSession",
+    "TensorSketch",
+    "aggregate",
+    "box_overlap",
+    "devices",
+    "distances",
+    "edit_distances",
+    "from_arrow",
+    "gpus",
+    "matmul",
+    "nearest",
+    "parse_fasta",
+    "round_timestamps",
+]
+
+@final
+class Device:
+    def __new__(cls, name: str = "auto") -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> Literal["cpu", "cuda", "simulator"]: ...
+    @property
+    def info(self) -> str: ...
+    @property
+    def total_memory(self) -> int | None: ...
+    @property
+    def free_memory(self) -> int | None: ...
+    @property
+    def compute_capability(self) -> tuple[int, int] | None: ...
+    @property
+    def memory_limit(self) -> int | None: ...
+    @property
+    def memory_used(self) -> int | None: ...
+    def with_memory_limit(self, bytes: int) -> Device: ...
+    def synchronize(self) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+_Devices = Device | str | Iterable[Device | str]
+_Text = str | bytes
+_Sequence = _Text | NDArray[np.uint8]
+
+def devices() -> list[Device]: ...
+def gpus() -> list[Device]: ...
+
+@final
+class Alphabet:
+    def __new__(cls, letters: _Text) -> Self: ...
+    @staticmethod
+    def dna() -> Alphabet: ...
+    @staticmethod
+    def protein() -> Alphabet: ...
+    @property
+    def size(self) -> int: ...
+    def encode(self, text: _Text, *, unknown: str = "error") -> NDArray[np.uint8]: ...
+
+@final
+class Sequences:
+    def __new__(
+        cls,
+        sequences: Sequences | Iterable[_Sequence] | None = None,
+        *,
+        alphabet: str | Alphabet | None = None,
+        unknown: str = "error",
+    ) -> Self: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> NDArray[np.uint8]: ...
+    @property
+    def lengths(self) -> NDArray[np.int64]: ...
+
+@final
+class SketchSession:
+    def push(self, letters: _Sequence) -> None: ...
+    def end_sequence(self) -> None: ...
+    def take_finished(self) -> NDArray[Any]: ...
+    def finish(self) -> NDArray[Any]: ...
+
+class TensorSketch:
+    def __new__(
+        cls,
+        dim: int,
+        tuple: int,
+        seed: int,
+        *,
+        alphabet: str | Alphabet,
+        unknown: str,
+        normalize: bool,
+        dtype: str,
+        form: str,
+        tables: tuple[ArrayLike, ArrayLike] | None,
+    ) -> Self: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def tuple(self) -> int: ...
+    @property
+    def hashes(self) -> NDArray[np.int64]: ...
+    @property
+    def signs(self) -> NDArray[np.int64]: ...
+    @property
+    def dtype(self) -> str: ...
+    def sketch(
+        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None, device: _Devices | None
+    ) -> NDArray[Any]: ...
+    def windows(
+        self, sequence: _Sequence, width: int, stride: int, *, out: NDArray[Any] | None, device: _Devices | None
+    ) -> NDArray[Any]: ...
+    def session(self, *, device: Device | str | None) -> SketchSession: ...
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    precision: str,
+    dtype: DTypeLike | None,
+    out: NDArray[Any] | None,
+    device: _Devices | None,
+) -> NDArray[Any]: ...
+def distances(
+    a: ArrayLike, b: ArrayLike | None, *, metric: str, out: NDArray[np.float64] | None, device: _Devices | None
+) -> NDArray[np.float64]: ...
+def nearest(
+    queries: ArrayLike, database: ArrayLike, k: int, *, metric: str, device: _Devices | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def edit_distances(
+    a: Sequences | Iterable[_Sequence],
+    b: Sequences | Iterable[_Sequence],
+    *,
+    limit: int | None,
+    device: _Devices | None,
+) -> NDArray[np.int64]: ...
+def box_overlap(
+    set1: ArrayLike, set2: ArrayLike | None, *, algorithm: str, device: _Devices | None
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+def parse_fasta(text: bytes, *, alphabet: str | Alphabet, unknown: str) -> tuple[list[str], Sequences]: ...
+def from_arrow(column: object) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None, str | None]: ...
+def aggregate(
+    timestamps: NDArray[Any],
+    values: NDArray[Any],
+    *,
+    offsets: Sequence[int] | None,
+    every: int,
+    origin: int,
+    methods: Sequence[str],
+    fill: float | str | None,
+    nan: str,
+    ddof: int,
+    singletons: str,
+    duplicates: str,
+    sort: bool,
+    device: _Devices | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.float64]]]: ...
+def round_timestamps(
+    timestamps: NDArray[np.int64],
+    *,
+    every: int,
+    origin: int,
+    out: NDArray[np.int64] | None,
+    device: _Devices | None,
+) -> NDArray[np.int64]: ...

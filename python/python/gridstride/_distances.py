@@ -1,0 +1,123 @@
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._types import Devices
+
+
+def distances(
+    a: ArrayLike,
+    b: ArrayLike | None = None,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    out: NDArray[np.float64] | None = None,
+    device: Devices | None = None,
+) -> NDArray[np.float64]:
+    """Compute the distances of all rows of `a` to all rows of `b`, as ``scipy.spatial.distance.cdist`` does.
+
+    Distances are sums of squared differences, so that those of close rows are as accurate as all others.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (n, d), float32 or float64.
+    b : array_like, optional
+        Of shape (m, d), with the same dtype. Without `b`, the distances of the rows of `a` to each other, each of
+        which is computed once.
+    metric : {'euclidean', 'sqeuclidean'}
+        √Σ(a − b)², or Σ(a − b)².
+    out : ndarray, optional
+        A float64 array of shape (n, m), with any strides, to write the result to.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    ndarray
+        Of shape (n, m), always float64, since squares of large float32 leave the range of float32.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If the rows differ in length, or have NaN or infinities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import distances
+    >>> a = np.array([[0.0, 0.0], [3.0, 0.0]])
+    >>> distances(a, [[3.0, 4.0]])
+    array([[5.],
+           [4.]])
+    >>> distances(a, metric="sqeuclidean")
+    array([[0., 9.],
+           [9., 0.]])
+    """
+    return _core.distances(a, b, metric=metric, out=out, device=device)
+
+
+class Nearest(NamedTuple):
+    """The nearest rows of each query: the result of `nearest`."""
+
+    #: float64 of shape (n, k), ascending in each row.
+    distances: NDArray[np.float64]
+    #: int64 of shape (n, k): row numbers of the database.
+    indices: NDArray[np.int64]
+
+
+def nearest(
+    queries: ArrayLike,
+    database: ArrayLike,
+    k: int = 1,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    device: Devices | None = None,
+) -> Nearest:
+    """Find the `k` rows of `database` that are nearest to each of `queries`.
+
+    The result is exact, and has the distances of `distances`; rows at the same distance are in the order of their
+    numbers. The table of all distances is never in memory.
+
+    Parameters
+    ----------
+    queries : array_like
+        Of shape (n, d), float32 or float64.
+    database : array_like
+        Of shape (m, d), with the same dtype.
+    k : int
+        The number of rows to find, at most m, and at most 1024 on GPUs.
+    metric : {'euclidean', 'sqeuclidean'}
+        √Σ(a − b)², or Σ(a − b)².
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    Nearest
+        ``distances`` and ``indices``, in the order of ``scipy.spatial.KDTree.query``, each of shape (n, k).
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If the rows differ in length, have NaN or infinities, or are fewer than `k`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import nearest
+    >>> database = np.array([[0.0], [10.0], [4.0]])
+    >>> distances, indices = nearest(np.array([[3.0], [9.0]]), database, k=2)
+    >>> indices
+    array([[2, 0],
+           [1, 2]])
+    >>> distances
+    array([[1., 3.],
+           [1., 5.]])
+    """
+    return Nearest(*_core.nearest(queries, database, k, metric=metric, device=device))

@@ -1,0 +1,67 @@
+"""Spans and points of time in the unit of timestamps."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from fractions import Fraction
+
+import numpy as np
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "d": 86_400 * 10**9,
+    "w": 7 * 86_400 * 10**9,
+}
+
+
+def span_in(unit: str | None, span: int | str | timedelta | np.timedelta64) -> int:
+    """Returns a span as a number of the timestamps' unit, which has to be whole."""
+    if isinstance(span, int | np.integer) and not isinstance(span, np.timedelta64):
+        return int(span)
+    nanoseconds = _nanoseconds(span)
+    if unit is None:
+        raise ValueError(f"every is {span!r}, but the timestamps have no unit: give it as an integer in their unit")
+    ticks = nanoseconds / _NANOSECONDS[unit.lower()]
+    if ticks.denominator != 1:
+        raise ValueError(f"every is {span!r}, which is no multiple of the timestamps' unit, {unit}")
+    return int(ticks)
+
+
+def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
+    """Returns a point of time as a number of the timestamps' unit."""
+    if isinstance(point, int | np.integer) and not isinstance(point, np.timedelta64):
+        return int(point)
+    if unit is None:
+        raise ValueError(f"origin is {point!r}, but the timestamps have no unit: give it as an integer in their unit")
+    if isinstance(point, datetime) and point.tzinfo is not None:
+        point = point.astimezone(timezone.utc).replace(tzinfo=None)
+    # pandas' own conversion keeps the nanoseconds.
+    exact = point.to_datetime64() if hasattr(point, "to_datetime64") else np.datetime64(point)
+    ticks = exact.astype(f"datetime64[{unit}]")
+    if ticks != exact:
+        raise ValueError(f"origin is {point!r}, which is no multiple of the timestamps' unit, {unit}")
+    return int(ticks.astype(np.int64))
+
+
+def _nanoseconds(span: str | timedelta | np.timedelta64) -> Fraction:
+    if isinstance(span, str):
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-zA-Z]+)", span.strip())
+        factor = match and _NANOSECONDS.get(match[2].lower())
+        if not match or not factor:
+            raise ValueError(
+                f"every is {span!r}, but possible are a number and one of ns, us, ms, s, m, min, h, d and w: 35s, 1.5h"
+            )
+        return Fraction(match[1]) * factor
+    # pandas' own conversion keeps the nanoseconds.
+    span = span.to_timedelta64() if hasattr(span, "to_timedelta64") else np.timedelta64(span)
+    unit, count = np.datetime_data(span.dtype)
+    if unit.lower() not in _NANOSECONDS or unit == "M":
+        raise ValueError(f"every is {span!r}, whose unit has no fixed length")
+    return Fraction(int(span.astype(np.int64)) * count * _NANOSECONDS[unit.lower()])

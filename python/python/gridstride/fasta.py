@@ -1,0 +1,79 @@
+"""Files in the FASTA format."""
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
+
+from . import _core
+from ._core import Alphabet, Sequences
+
+__all__ = ["Records", "read"]
+
+
+class Records(NamedTuple):
+    """The records of a file."""
+
+    #: The header of each record up to the first blank.
+    names: list[str]
+    sequences: Sequences
+
+
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    alphabet: Literal["dna", "protein"] | Alphabet = "dna",
+    unknown: Literal["error", "skip"] = "error",
+) -> Records:
+    """Read all records of a FASTA file.
+
+    Parameters
+    ----------
+    source : path or binary file
+        Names that end in .gz, .bz2 or .xz are decompressed.
+    alphabet : {'dna', 'protein'} or Alphabet
+        The letters. DNA and proteins are in upper or lower case, and U is T.
+    unknown : {'error', 'skip'}
+        How to treat bytes that are no letters, such as N: 'skip' leaves them out.
+
+    Returns
+    -------
+    Records
+        ``names`` and ``sequences``.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the text is not FASTA, or has bytes that are no letters. The error names the record, whose number is its
+        attribute ``index``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from gridstride import fasta
+    >>> names, sequences = fasta.read(io.BytesIO(b">first record\\nGATT\\nACA\\n>second\\nCC\\n"))
+    >>> names
+    ['first', 'second']
+    >>> sequences
+    <Sequences: 2 of 9 letters in all>
+    >>> sequences[1]
+    array([1, 1], dtype=uint8)
+    """
+    text = _contents(source) if isinstance(source, str | os.PathLike) else source.read()
+    return Records(*_core.parse_fasta(text, alphabet=alphabet, unknown=unknown))
+
+
+def _contents(path: str | os.PathLike[str]) -> bytes:
+    decompress: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.decompress,
+        ".bz2": bz2.decompress,
+        ".xz": lzma.decompress,
+    }
+    path = Path(path)
+    text = path.read_bytes()
+    return decompress[path.suffix](text) if path.suffix in decompress else text

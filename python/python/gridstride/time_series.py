@@ -1,0 +1,249 @@
+"""Statistics of the values in buckets of time, for one series or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._columns import column_of, grouped
+from ._durations import point_in, span_in
+from ._types import Devices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Buckets", "aggregate", "round_timestamps"]
+
+
+class Buckets(Mapping[str, NDArray[np.float64]]):
+    """The buckets that have points: the result of `aggregate`, a mapping from methods to arrays.
+
+    Attributes
+    ----------
+    starts : ndarray
+        The start of each bucket, with the dtype of the timestamps.
+    labels : ndarray or None
+        The label of each series, if there are labels.
+    offsets : ndarray
+        int64: where the buckets of each series begin, and where the last ones end.
+    """
+
+    def __init__(
+        self,
+        starts: NDArray[Any],
+        columns: dict[str, NDArray[np.float64]],
+        offsets: NDArray[np.int64],
+        labels: NDArray[Any] | None,
+        zone: str | None,
+    ) -> None:
+        self.starts = starts
+        self.offsets = offsets
+        self.labels = labels
+        self._columns = columns
+        self._zone = zone
+
+    def __getitem__(self, method: str) -> NDArray[np.float64]:
+        return self._columns[method]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"<Buckets: {', '.join(self)} of {len(self.starts)} buckets>"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame with a column for each method.
+
+        Its index is the starts, in the time zone of the timestamps, behind the series if there are several.
+        """
+        import pandas as pd
+
+        starts = pd.Index(self.starts, name="start")
+        if self._zone is not None:
+            starts = pd.DatetimeIndex(starts, tz="UTC").tz_convert(self._zone)
+        if self.labels is None and len(self.offsets) == 2:
+            return pd.DataFrame(self._columns, index=starts)
+        labels = np.arange(len(self.offsets) - 1) if self.labels is None else self.labels
+        labels = np.repeat(labels, np.diff(self.offsets))
+        index = pd.MultiIndex.from_arrays([labels, starts], names=["series", "start"])
+        return pd.DataFrame(self._columns, index=index)
+
+
+def aggregate(
+    timestamps: ArrayLike | Any,
+    values: ArrayLike | Any,
+    every: int | str | timedelta | np.timedelta64,
+    methods: str | Sequence[str] = "mean",
+    *,
+    series: ArrayLike | Any | None = None,
+    offsets: ArrayLike | None = None,
+    origin: int | datetime | np.datetime64 = 0,
+    fill: float | Literal["previous"] | None = None,
+    nan: Literal["skip", "propagate"] = "skip",
+    ddof: int = 1,
+    singletons: Literal["nan", "drop"] = "nan",
+    duplicates: Literal["keep", "first", "last"] = "keep",
+    sort: bool = False,
+    device: Devices | None = None,
+) -> Buckets:
+    """Aggregate the values of each bucket of time.
+
+    A timestamp t is in the bucket that begins at ``origin + (t - origin) // every * every``. Buckets are not aligned to
+    the first day of the data as those of pandas' ``resample`` are by default, but to `origin`, the epoch.
+
+    Parameters
+    ----------
+    timestamps : array_like or column
+        int64 in any unit, or datetime64, not descending within a series. Columns of pandas, polars and pyarrow may have
+        time zones; buckets are those of UTC.
+    values : array_like or column
+        A number for each timestamp, float32 or float64. Nulls of polars, pyarrow and pandas are no points.
+    every : int, str, timedelta or timedelta64
+        The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '1.5h' or '1d'; the
+        units are ns, us, ms, s, m or min, h, d and w.
+    methods : str or sequence of str
+        What to compute: 'count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'std', 'var', 'median', percentiles as
+        'p95', and each of them behind 'rate:', which means the differences of successive values.
+    series : array_like or column, optional
+        The label of each point's series. The points of a series need not be neighbours, but are not copied if they are.
+    offsets : array_like, optional
+        Where each series begins, and where the last one ends, in place of labels.
+    origin : int, datetime or datetime64
+        A time at which a bucket begins.
+    fill : float or 'previous', optional
+        The results of buckets without points between the first and the last of a series: a number, or those of the
+        bucket before. By default there are no such buckets.
+    nan : {'skip', 'propagate'}
+        Whether NaN are left out, or are values.
+    ddof : int
+        The divisor of 'var' and 'std' is the number of values less `ddof`.
+    singletons : {'nan', 'drop'}
+        Whether buckets without a 'var' or 'std', with one value, have NaN or are left out.
+    duplicates : {'keep', 'first', 'last'}
+        Which points with the same timestamp to keep.
+    sort : bool
+        Whether to sort the points of each series first, stably.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    Buckets
+        A mapping from methods to float64 arrays with a number for each bucket, and the buckets' ``starts``.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If timestamps descend, are null, or are not as many as values, and for other arguments that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import time_series
+    >>> timestamps = np.datetime64("2026-01-01T00:00:00") + np.array([0, 30, 40])
+    >>> found = time_series.aggregate(timestamps, np.array([1.0, 3.0, 8.0]), "35s", ["count", "mean"])
+    >>> found.starts
+    array(['2026-01-01T00:00:00', '2026-01-01T00:00:35'],
+          dtype='datetime64[s]')
+    >>> found["mean"]
+    array([2., 8.])
+    >>> found.to_pandas()
+                         count  mean
+    start
+    2026-01-01 00:00:00    2.0   2.0
+    2026-01-01 00:00:35    1.0   8.0
+    """
+    times, points = column_of(timestamps), column_of(values)
+    if times.valid is not None:
+        raise ValueError(f"aggregate: timestamp {np.argmin(times.valid)} is null")
+    if series is not None and offsets is not None:
+        raise ValueError("aggregate: there are series and offsets, of which one is enough")
+    ticks, elements, valid = times.ticks(), points.elements, points.valid
+    labels, ends = None, None if offsets is None else np.asarray(offsets)
+    # The library refuses other lengths.
+    if len(ticks) == len(elements):
+        if series is not None:
+            labels, ends, order = grouped(series, len(ticks))
+            if order is not None:
+                ticks, elements = ticks[order], elements[order]
+                valid = None if valid is None else valid[order]
+        if valid is not None:
+            ticks, elements = ticks[valid], elements[valid]
+            ends = None if ends is None else np.concatenate(([0], np.cumsum(valid)))[ends]
+    methods = [methods] if isinstance(methods, str) else list(methods)
+    found, starts, columns = _core.aggregate(
+        ticks,
+        elements,
+        offsets=None if ends is None else ends.tolist(),
+        every=span_in(times.unit, every),
+        origin=point_in(times.unit, origin),
+        methods=methods,
+        fill=fill,
+        nan=nan,
+        ddof=ddof,
+        singletons=singletons,
+        duplicates=duplicates,
+        sort=sort,
+        device=device,
+    )
+    return Buckets(times.like(starts), dict(zip(methods, columns, strict=True)), found, labels, times.zone)
+
+
+def round_timestamps(
+    timestamps: ArrayLike | Any,
+    every: int | str | timedelta | np.timedelta64,
+    *,
+    origin: int | datetime | np.datetime64 = 0,
+    out: NDArray[np.int64] | None = None,
+    device: Devices | None = None,
+) -> NDArray[Any]:
+    """Round timestamps down to the start of their buckets.
+
+    Parameters
+    ----------
+    timestamps : array_like or column
+        int64 in any unit, or datetime64, in any order.
+    every : int, str, timedelta or timedelta64
+        The length of a bucket, as in `aggregate`.
+    origin : int, datetime or datetime64
+        A time at which a bucket begins.
+    out : ndarray, optional
+        An int64 array of the same length, with any stride, to write the result to.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    ndarray
+        The starts, with the dtype of the timestamps, or `out`.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        If a timestamp is null, or its bucket begins before the first int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import time_series
+    >>> time_series.round_timestamps(np.array([-1, 0, 34, 36]), 35)
+    array([-35,   0,   0,  35])
+    """
+    times = column_of(timestamps)
+    if times.valid is not None:
+        raise ValueError(f"round_timestamps: timestamp {np.argmin(times.valid)} is null")
+    every, origin = span_in(times.unit, every), point_in(times.unit, origin)
+    rounded = _core.round_timestamps(times.ticks(), every=every, origin=origin, out=out, device=device)
+    return rounded if out is not None else times.like(rounded)

@@ -1,0 +1,127 @@
+//! Distances of rows, and the nearest rows.
+
+use gridstride::Device;
+use gridstride::distances::{Component, Distances, Metric};
+use gridstride::ndarray::{Array2, Ix2};
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+
+use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
+use crate::call::call;
+use crate::device::Devices;
+use crate::error::no_choice;
+
+const DISTANCES: &str = "distances";
+const NEAREST: &str = "nearest";
+
+#[pyfunction]
+#[pyo3(signature = (a, b, *, metric, out, device))]
+pub fn distances(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: Option<&Bound<'_, PyAny>>,
+    metric: &str,
+    out: Option<&Bound<'_, PyAny>>,
+    device: Option<Devices>,
+) -> PyResult<Py<PyAny>> {
+    let options = with_metric(DISTANCES, metric)?;
+    let a = Argument::new(DISTANCES, "a", a)?;
+    let b = b.map(|b| Argument::new(DISTANCES, "b", b)).transpose()?;
+    let devices = Devices::of(py, device);
+    by_dtype!(a, [f32, f64], distances_of(py, options, a, b, out, devices))
+}
+
+fn distances_of<T: Number + Component>(
+    py: Python<'_>,
+    options: Distances,
+    a: Argument<'_>,
+    b: Option<Argument<'_>>,
+    out: Option<&Bound<'_, PyAny>>,
+    devices: Vec<Device>,
+) -> PyResult<Py<PyAny>> {
+    let memory = Memory::of_out(out);
+    let out = Output::<f64, Ix2>::new(DISTANCES, out)?;
+    let a = a.input::<T, Ix2>(memory.as_ref())?;
+    let b = b.map(|b| b.input::<T, Ix2>(memory.as_ref())).transpose()?;
+    let rows = b.as_ref().unwrap_or(&a).view().nrows();
+    let operations = a.view().len() as f64 * rows as f64;
+    let outcome = call(py, DISTANCES, operations, move || match b {
+        Some(b) => Outcome::of(
+            out,
+            |out| options.distances_into(&devices, a.view(), b.view(), out),
+            || options.distances(&devices, a.view(), b.view()),
+        ),
+        None => Outcome::of(
+            out,
+            |out| options.pairwise_into(&devices, a.view(), out),
+            || options.pairwise(&devices, a.view()),
+        ),
+    })?;
+    Ok(outcome.into_array(py))
+}
+
+/// Distances and indices of the nearest rows.
+type Nearest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>);
+
+#[pyfunction]
+#[pyo3(signature = (queries, database, k, *, metric, device))]
+pub fn nearest<'py>(
+    py: Python<'py>,
+    queries: &Bound<'py, PyAny>,
+    database: &Bound<'py, PyAny>,
+    k: usize,
+    metric: &str,
+    device: Option<Devices>,
+) -> PyResult<Nearest<'py>> {
+    let options = with_metric(NEAREST, metric)?;
+    let queries = Argument::new(NEAREST, "queries", queries)?;
+    let database = Argument::new(NEAREST, "database", database)?;
+    let devices = Devices::of(py, device);
+    by_dtype!(
+        queries,
+        [f32, f64],
+        nearest_of(py, options, &queries, &database, k, devices)
+    )
+}
+
+fn nearest_of<'py, T: Number + Component>(
+    py: Python<'py>,
+    options: Distances,
+    queries: &Argument<'py>,
+    database: &Argument<'py>,
+    k: usize,
+    devices: Vec<Device>,
+) -> PyResult<Nearest<'py>> {
+    let queries = queries.input::<T, Ix2>(None)?;
+    let database = database.input::<T, Ix2>(None)?;
+    let operations = queries.view().len() as f64 * database.view().nrows() as f64;
+    let (distances, indices) = call(py, NEAREST, operations, move || {
+        let found = options.nearest(&devices, queries.view(), database.view(), k)?;
+        Ok((found.distances, signed(found.indices)))
+    })?;
+    Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
+}
+
+/// Converts row numbers without a copy. They are below 2⁶³, as no array has more rows.
+fn signed(indices: Array2<u64>) -> Array2<i64> {
+    let shape = indices.dim();
+    let (indices, _) = indices.into_raw_vec_and_offset();
+    let indices = bytemuck::allocation::cast_vec(indices);
+    Array2::from_shape_vec(shape, indices).expect("as many as before, in row-major order")
+}
+
+fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {
+    let metric = match name {
+        "euclidean" => Metric::L2,
+        "sqeuclidean" => Metric::SquaredL2,
+        _ => {
+            return Err(no_choice(
+                operation,
+                "metric",
+                name,
+                "euclidean and sqeuclidean",
+            ));
+        }
+    };
+    Ok(Distances::new().metric(metric))
+}

@@ -1,0 +1,55 @@
+//! Edit distances of pairs of sequences.
+
+use gridstride::edit_distance::{ABOVE_LIMIT, EditDistance};
+use gridstride::ndarray::Array1;
+use gridstride::sequences::{Sequences, Unknown};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+
+use crate::call::call;
+use crate::device::Devices;
+use crate::sequences::Reader;
+
+const EDIT_DISTANCE: &str = "edit_distance";
+
+/// Returns the distance of each pair, or −1 above the limit.
+#[pyfunction]
+#[pyo3(signature = (a, b, *, limit, device))]
+pub fn edit_distances<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    limit: Option<u32>,
+    device: Option<Devices>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let reader = Reader {
+        operation: EDIT_DISTANCE,
+        alphabet: None,
+        unknown: Unknown::Error,
+    };
+    let (a, b) = (reader.sequences(py, a)?, reader.sequences(py, b)?);
+    let devices = Devices::of(py, device);
+    let options = limit.map_or(EditDistance::new(), |limit| {
+        EditDistance::new().with_limit(limit)
+    });
+    let operations = entries(&a, &b);
+    let found = call(py, EDIT_DISTANCE, operations, move || {
+        let distances = options.edit_distances(&devices, &a, &b)?;
+        let signed = |distance| match distance {
+            ABOVE_LIMIT => -1,
+            distance => i64::from(distance),
+        };
+        Ok(distances.mapv(signed))
+    })?;
+    Ok(found.into_pyarray(py))
+}
+
+/// Returns the number of entries of all tables.
+fn entries(a: &Sequences, b: &Sequences) -> f64 {
+    let lengths = |sequences: &Sequences| -> Array1<f64> {
+        let ends = sequences.offsets().windows(2);
+        ends.map(|ends| (ends[1] - ends[0]) as f64).collect()
+    };
+    let (a, b) = (lengths(a), lengths(b));
+    a.iter().zip(&b).map(|(a, b)| a * b).sum()
+}

@@ -1,0 +1,68 @@
+//! Errors of the library as Python's exceptions, with the library's sentence.
+
+use gridstride::Error;
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Converts results of the library for Python.
+pub trait OrRaise<T> {
+    /// Returns the value, or the exception for the error, which names the Python `function`.
+    /// Exceptions about one element have its index as the attribute `index`.
+    fn or_raise(self, py: Python<'_>, function: &'static str) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for gridstride::Result<T> {
+    fn or_raise(self, py: Python<'_>, function: &'static str) -> PyResult<T> {
+        self.map_err(|error| exception(py, error, function))
+    }
+}
+
+/// What the messages name, and its name in this package.
+const NAMES: [(&str, &str); 4] = [
+    ("Unknown::Skip", "unknown='skip'"),
+    ("TimeBuckets::order(Order::Sort)", "sort=True"),
+    ("Device::gpus()", "gridstride.gpus()"),
+    ("Device::auto()", "no device"),
+];
+
+fn exception(py: Python<'_>, mut error: Error, function: &'static str) -> PyErr {
+    let mut element = None;
+    match &mut error {
+        Error::Shape { operation, .. }
+        | Error::Allocation { operation, .. }
+        | Error::DifferentDevices { operation, .. } => *operation = function,
+        Error::InvalidInput {
+            operation, index, ..
+        } => (*operation, element) = (function, *index),
+        Error::Overflow {
+            operation, index, ..
+        } => (*operation, element) = (function, Some(*index)),
+        _ => (),
+    }
+    let mut message = error.to_string();
+    for (in_rust, in_python) in NAMES {
+        message = message.replace(in_rust, in_python);
+    }
+    let exception = match error {
+        Error::Shape { .. } | Error::InvalidInput { .. } | Error::DifferentDevices { .. } => {
+            PyValueError::new_err(message)
+        }
+        Error::Overflow { .. } => PyOverflowError::new_err(message),
+        Error::Allocation { .. } => PyMemoryError::new_err(message),
+        _ => PyRuntimeError::new_err(message),
+    };
+    let Some(element) = element else {
+        return exception;
+    };
+    match exception.value(py).setattr("index", element) {
+        Ok(()) => exception,
+        Err(error) => error,
+    }
+}
+
+/// Returns the exception for a text that names none of the `possible` choices.
+pub fn no_choice(operation: &str, name: &str, text: &str, possible: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "{operation}: {name} is {text:?}, but possible are {possible}"
+    ))
+}

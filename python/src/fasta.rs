@@ -1,0 +1,79 @@
+//! The FASTA format.
+
+use std::sync::Arc;
+
+use gridstride::sequences::{Alphabet, Sequences, Unknown};
+use gridstride::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+
+use crate::call::call;
+use crate::sequences::{AlphabetArgument, PySequences, unknown_of};
+
+const READ: &str = "fasta.read";
+
+/// Returns the names and the sequences of the records of a text.
+#[pyfunction]
+#[pyo3(signature = (text, *, alphabet, unknown))]
+pub fn parse_fasta(
+    py: Python<'_>,
+    text: PyBackedBytes,
+    alphabet: AlphabetArgument,
+    unknown: &str,
+) -> PyResult<(Vec<String>, PySequences)> {
+    let unknown = unknown_of(READ, unknown)?;
+    let operations = text.len() as f64;
+    let parse = move || records(&text, &alphabet.0, unknown);
+    let (names, sequences) = call(py, READ, operations, parse)?;
+    Ok((names, PySequences(Arc::new(sequences))))
+}
+
+fn records(text: &[u8], alphabet: &Alphabet, unknown: Unknown) -> Result<(Vec<String>, Sequences)> {
+    let refuse = |index, message| Error::InvalidInput {
+        operation: READ,
+        index,
+        message,
+    };
+    match text.first() {
+        None => return Err(refuse(None, "the text is empty".into())),
+        Some(b'>') => (),
+        Some(first) => {
+            let first = first.escape_ascii();
+            let message = format!("the text begins with '{first}', not with '>'");
+            return Err(refuse(None, message));
+        }
+    }
+    let (mut names, mut sequences) = (Vec::new(), Sequences::new());
+    // Encoded as a whole, so that errors have the position in the record.
+    let mut letters = Vec::new();
+    let mut end = |names: &[String], letters: &mut Vec<u8>| {
+        let Some(name) = names.last() else {
+            return Ok(());
+        };
+        let index = names.len() - 1;
+        let encoded = alphabet
+            .encode(letters, unknown)
+            .map_err(|error| match error {
+                Error::InvalidInput { message, .. } => {
+                    refuse(Some(index), format!("record {index} ({name}): {message}"))
+                }
+                error => error,
+            })?;
+        letters.clear();
+        sequences.push(encoded.codes)
+    };
+    for line in text.split(|&byte| byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match line.strip_prefix(b">") {
+            Some(header) => {
+                end(&names, &mut letters)?;
+                let header = String::from_utf8_lossy(header);
+                let name = header.split_whitespace().next();
+                names.push(name.unwrap_or_default().to_owned());
+            }
+            None => letters.extend_from_slice(line),
+        }
+    }
+    end(&names, &mut letters)?;
+    Ok((names, sequences))
+}

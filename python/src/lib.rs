@@ -1,0 +1,45 @@
+//! The extension module of the Python package gridstride: its functions take and return numpy
+//! arrays. The package's Python files have the signatures with the defaults, and the documentation.
+
+mod array;
+mod arrow;
+mod box_overlap;
+mod call;
+mod device;
+mod distances;
+mod edit_distance;
+mod error;
+mod fasta;
+mod matmul;
+mod sequences;
+mod session;
+mod tensor_sketch;
+mod time_series;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::arrow::from_arrow;
+    #[pymodule_export]
+    use crate::box_overlap::box_overlap;
+    #[pymodule_export]
+    use crate::device::{PyDevice, devices, gpus};
+    #[pymodule_export]
+    use crate::distances::{distances, nearest};
+    #[pymodule_export]
+    use crate::edit_distance::edit_distances;
+    #[pymodule_export]
+    use crate::fasta::parse_fasta;
+    #[pymodule_export]
+    use crate::matmul::matmul;
+    #[pymodule_export]
+    use crate::sequences::{PyAlphabet, PySequences};
+    #[pymodule_export]
+    use crate::session::PySession;
+    #[pymodule_export]
+    use crate::tensor_sketch::PyTensorSketch;
+    #[pymodule_export]
+    use crate::time_series::{aggregate, round_timestamps};
+}

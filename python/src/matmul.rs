@@ -1,0 +1,155 @@
+//! Products of matrices.
+
+use gridstride::Device;
+use gridstride::half::{bf16, f16};
+use gridstride::matmul::{MatMul, MatrixDimension, Precision, ResultIn, Scalar};
+use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
+use numpy::PyArrayDescr;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
+use crate::call::call;
+use crate::device::Devices;
+use crate::error::no_choice;
+
+const MATMUL: &str = "matmul";
+
+/// The factors and options of a product.
+struct Product<'a, 'py> {
+    a: Argument<'py>,
+    b: Argument<'py>,
+    /// The dtype of the result.
+    dtype: Option<Bound<'py, PyArrayDescr>>,
+    out: Option<&'a Bound<'py, PyAny>>,
+    options: MatMul,
+    devices: Vec<Device>,
+}
+
+#[pyfunction]
+#[pyo3(signature = (a, b, *, precision, dtype, out, device))]
+pub fn matmul(
+    py: Python<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    precision: &str,
+    dtype: Option<&Bound<'_, PyAny>>,
+    out: Option<&Bound<'_, PyAny>>,
+    device: Option<Devices>,
+) -> PyResult<Py<PyAny>> {
+    let product = Product {
+        a: Argument::new(MATMUL, "a", a)?,
+        b: Argument::new(MATMUL, "b", b)?,
+        dtype: dtype
+            .map(|dtype| PyArrayDescr::new(py, dtype))
+            .transpose()?,
+        out,
+        options: MatMul::new().precision(precision_of(precision)?),
+        devices: Devices::of(py, device),
+    };
+    by_dtype!(
+        product.a,
+        [f32, f64, f16, bf16],
+        with_factors_of(py, product)
+    )
+}
+
+fn precision_of(name: &str) -> PyResult<Precision> {
+    match name {
+        "full" => Ok(Precision::Full),
+        "tf32" => Ok(Precision::Tf32),
+        "bf16x6" => Ok(Precision::F32ByBf16x6),
+        _ => Err(no_choice(
+            MATMUL,
+            "precision",
+            name,
+            "full, tf32 and bf16x6",
+        )),
+    }
+}
+
+/// Chooses the dtype of the result: that of `out`, or the `dtype`, or that of the sums.
+fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+where
+    T: Number + Scalar<Sum: Number> + ResultIn<T>,
+{
+    let is_factors = |dtype: &Bound<'_, PyArrayDescr>| <T as Number>::is(dtype);
+    let is_out_factors = match product.out {
+        Some(out) => out.getattr("dtype").is_ok_and(|dtype| {
+            let dtype = dtype.cast::<PyArrayDescr>();
+            dtype.is_ok_and(is_factors)
+        }),
+        None => false,
+    };
+    match is_out_factors || product.dtype.as_ref().is_some_and(is_factors) {
+        true => with_result_of::<T, T>(py, product),
+        false => with_result_of::<T, T::Sum>(py, product),
+    }
+}
+
+fn with_result_of<T, C>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+where
+    T: Number + Scalar + ResultIn<C>,
+    C: Number + gridstride::Number,
+{
+    if let Some(dtype) = &product.dtype
+        && !<C as Number>::is(dtype)
+    {
+        let message = format!(
+            "{MATMUL}: the dtype of the result is {dtype}, but has to be {} or, for factors of 16 bits, theirs",
+            <C as Number>::NAME
+        );
+        return Err(PyTypeError::new_err(message));
+    }
+    let (a, b, out) = (&product.a, &product.b, Memory::of_out(product.out));
+    let out = out.as_ref();
+    match (a.axes(), b.axes()) {
+        (2, 2) => compute::<T, C, Ix2, Ix2>(py, a.input(out)?, b.input(out)?, product),
+        (2, 1) => compute::<T, C, Ix2, Ix1>(py, a.input(out)?, b.input(out)?, product),
+        (1, 2) => compute::<T, C, Ix1, Ix2>(py, a.input(out)?, b.input(out)?, product),
+        (3, 3) => compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b.input(out)?, product),
+        (3, 2) => {
+            let b = b.input::<T, Ix2>(out)?.batch_of_one();
+            compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b, product)
+        }
+        (2, 3) => {
+            let a = a.input::<T, Ix2>(out)?.batch_of_one();
+            compute::<T, C, Ix3, Ix3>(py, a, b.input(out)?, product)
+        }
+        (axes_of_a, axes_of_b) => Err(PyValueError::new_err(format!(
+            "{MATMUL}: a has {axes_of_a} axes and b has {axes_of_b}: possible are matrices, batches of \
+             matrices with 3 axes, and a matrix and a vector"
+        ))),
+    }
+}
+
+fn compute<T, C, DA, DB>(
+    py: Python<'_>,
+    a: Input<T, DA>,
+    b: Input<T, DB>,
+    product: Product<'_, '_>,
+) -> PyResult<Py<PyAny>>
+where
+    T: Number + Scalar + ResultIn<C>,
+    C: Number + gridstride::Number,
+    DA: MatrixDimension<DB, Product: 'static> + 'static,
+    DB: Dimension + 'static,
+{
+    let (options, devices) = (product.options, product.devices);
+    let out = Output::<C, DA::Product>::new(MATMUL, product.out)?;
+    // Each element of A is multiplied by a row of B.
+    let row = if DB::NDIM == Some(1) {
+        1
+    } else {
+        b.view().shape()[b.view().ndim() - 1]
+    };
+    let operations = a.view().len() as f64 * row as f64;
+    let outcome = call(py, MATMUL, operations, move || {
+        Outcome::of(
+            out,
+            |out| options.matmul_into(&devices, a.view(), b.view(), out),
+            || options.matmul_as(&devices, a.view(), b.view()),
+        )
+    })?;
+    Ok(outcome.into_array(py))
+}

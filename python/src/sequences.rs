@@ -1,0 +1,289 @@
+//! Alphabets, and sequences of codes.
+
+use std::sync::Arc;
+
+use gridstride::ndarray::{Array1, Ix1};
+use gridstride::sequences::{Alphabet, Sequences, Unknown};
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::array::Argument;
+use crate::error::{OrRaise, no_choice};
+
+/// Letters and their codes: a letter's code is its place among them.
+///
+/// Parameters
+/// ----------
+/// letters : str or bytes
+///     Different letters. Upper and lower case are different too.
+///
+/// Examples
+/// --------
+/// >>> from gridstride import Alphabet
+/// >>> Alphabet("01").encode("1101")
+/// array([1, 1, 0, 1], dtype=uint8)
+/// >>> Alphabet.dna().encode("GATTNACA", unknown="skip")
+/// array([2, 0, 3, 3, 0, 1, 0], dtype=uint8)
+#[pyclass(frozen, name = "Alphabet", module = "gridstride")]
+pub struct PyAlphabet(pub Alphabet);
+
+#[pymethods]
+impl PyAlphabet {
+    #[new]
+    fn new(py: Python<'_>, letters: &Bound<'_, PyAny>) -> PyResult<PyAlphabet> {
+        let letters = Text::of("Alphabet", letters)?;
+        Alphabet::new(letters.bytes())
+            .map(PyAlphabet)
+            .or_raise(py, "Alphabet")
+    }
+
+    /// Return the nucleotides A, C, G and T, in upper or lower case. U has the code of T.
+    #[staticmethod]
+    fn dna() -> PyAlphabet {
+        PyAlphabet(Alphabet::dna())
+    }
+
+    /// Return the 20 amino acids in alphabetical order, in upper or lower case.
+    #[staticmethod]
+    fn protein() -> PyAlphabet {
+        PyAlphabet(Alphabet::protein())
+    }
+
+    /// The number of codes.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    /// Return the codes of a text; `unknown` is 'error' or 'skip', for bytes that are no letters.
+    #[pyo3(signature = (text, *, unknown = "error"))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        unknown: &str,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        const ENCODE: &str = "encode";
+        let text = Text::of(ENCODE, text)?;
+        let unknown = unknown_of(ENCODE, unknown)?;
+        let encoded = self.0.encode(text.bytes(), unknown).or_raise(py, ENCODE)?;
+        Ok(encoded.codes.into_pyarray(py))
+    }
+}
+
+/// The argument `alphabet`: a name, or a [`PyAlphabet`].
+pub struct AlphabetArgument(pub Alphabet);
+
+impl<'py> FromPyObject<'_, 'py> for AlphabetArgument {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<AlphabetArgument> {
+        if let Ok(alphabet) = object.cast::<PyAlphabet>() {
+            return Ok(AlphabetArgument(alphabet.get().0.clone()));
+        }
+        match object.extract::<&str>() {
+            Ok("dna") => Ok(AlphabetArgument(Alphabet::dna())),
+            Ok("protein") => Ok(AlphabetArgument(Alphabet::protein())),
+            _ => {
+                let message = format!(
+                    "alphabet is {}, but possible are dna, protein and an Alphabet",
+                    *object
+                );
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+}
+
+pub fn unknown_of(operation: &str, name: &str) -> PyResult<Unknown> {
+    match name {
+        "error" => Ok(Unknown::Error),
+        "skip" => Ok(Unknown::Skip),
+        _ => Err(no_choice(operation, "unknown", name, "error and skip")),
+    }
+}
+
+/// Text of letters of one byte.
+enum Text<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    /// A `str` as Latin-1.
+    Latin(Vec<u8>),
+}
+
+impl<'py> Text<'py> {
+    fn of(operation: &str, object: &Bound<'py, PyAny>) -> PyResult<Text<'py>> {
+        match Text::maybe(operation, object)? {
+            Some(text) => Ok(text),
+            None => Err(PyTypeError::new_err(format!(
+                "{operation}: the text is {}, but has to be str or bytes",
+                object.get_type()
+            ))),
+        }
+    }
+
+    fn maybe(operation: &str, object: &Bound<'py, PyAny>) -> PyResult<Option<Text<'py>>> {
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Some(Text::Bytes(bytes.clone())));
+        }
+        let Ok(text) = object.cast::<PyString>() else {
+            return Ok(None);
+        };
+        let text = text.to_cow()?;
+        let latin = text.chars().map(u8::try_from).collect::<Result<_, _>>();
+        latin
+            .map(|letters| Some(Text::Latin(letters)))
+            .map_err(|_| {
+                let message = format!(
+                    "{operation}: the text has characters beyond U+00FF, but letters are bytes"
+                );
+                PyValueError::new_err(message)
+            })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Text::Bytes(bytes) => bytes.as_bytes(),
+            Text::Latin(letters) => letters,
+        }
+    }
+}
+
+/// Sequences of codes, one after the other in memory.
+///
+/// Calls take any iterable of sequences, and copy it. They do not copy a `Sequences`.
+///
+/// Parameters
+/// ----------
+/// sequences : iterable of str, bytes and uint8 arrays
+///     Texts, or arrays of codes.
+/// alphabet : {'dna', 'protein'} or Alphabet, optional
+///     The alphabet of texts. Without an alphabet, a letter's code is its byte, as `edit_distance`
+///     needs.
+/// unknown : {'error', 'skip'}
+///     How to treat bytes that are no letters of the alphabet.
+///
+/// Examples
+/// --------
+/// >>> from gridstride import Sequences
+/// >>> sequences = Sequences(["GATTACA", "CC"], alphabet="dna")
+/// >>> len(sequences), sequences.lengths
+/// (2, array([7, 2]))
+/// >>> sequences[1]
+/// array([1, 1], dtype=uint8)
+#[pyclass(frozen, name = "Sequences", module = "gridstride")]
+pub struct PySequences(pub Arc<Sequences>);
+
+#[pymethods]
+impl PySequences {
+    #[new]
+    #[pyo3(signature = (sequences = None, *, alphabet = None, unknown = "error"))]
+    fn new(
+        py: Python<'_>,
+        sequences: Option<&Bound<'_, PyAny>>,
+        alphabet: Option<AlphabetArgument>,
+        unknown: &str,
+    ) -> PyResult<PySequences> {
+        const SEQUENCES: &str = "Sequences";
+        let reader = Reader {
+            operation: SEQUENCES,
+            alphabet: alphabet.as_ref().map(|alphabet| &alphabet.0),
+            unknown: unknown_of(SEQUENCES, unknown)?,
+        };
+        let sequences = sequences.map(|sequences| reader.sequences(py, sequences));
+        Ok(PySequences(sequences.transpose()?.unwrap_or_default()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: isize,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let from_end = if index < 0 { self.0.len() } else { 0 };
+        let codes = from_end
+            .checked_add_signed(index)
+            .and_then(|index| self.0.get(index));
+        match codes {
+            Some(codes) => Ok(codes.to_owned().into_pyarray(py)),
+            None => Err(PyIndexError::new_err(format!(
+                "there is no sequence {index}: there are {}",
+                self.0.len()
+            ))),
+        }
+    }
+
+    /// The number of letters of each sequence.
+    #[getter]
+    fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let ends = self.0.offsets().windows(2);
+        let lengths = ends.map(|ends| (ends[1] - ends[0]) as i64);
+        lengths.collect::<Array1<_>>().into_pyarray(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let (count, letters) = (self.0.len(), self.0.total_length());
+        format!("<Sequences: {count} of {letters} letters in all>")
+    }
+}
+
+/// Reads arguments that are sequences.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    pub operation: &'static str,
+    /// What codes letters have; without an alphabet, a letter is its own code.
+    pub alphabet: Option<&'a Alphabet>,
+    pub unknown: Unknown,
+}
+
+impl Reader<'_> {
+    /// Takes [`PySequences`], or an iterable of texts and arrays of codes.
+    pub fn sequences(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Arc<Sequences>> {
+        if let Ok(sequences) = object.cast::<PySequences>() {
+            return Ok(sequences.get().0.clone());
+        }
+        let operation = self.operation;
+        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+            let message = format!("{operation}: this is one sequence: put it into a list");
+            return Err(PyTypeError::new_err(message));
+        }
+        let mut sequences = Sequences::new();
+        for item in object.try_iter()? {
+            self.with_codes(&item?, |codes| sequences.push(codes))?
+                .or_raise(py, operation)?;
+        }
+        Ok(Arc::new(sequences))
+    }
+
+    /// Returns a copy of the codes of one sequence.
+    pub fn codes(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        self.with_codes(object, |codes| codes.to_vec())
+    }
+
+    /// Calls `visit` with the codes of one sequence: those of a text, or the elements of an array.
+    pub fn with_codes<R>(
+        &self,
+        object: &Bound<'_, PyAny>,
+        visit: impl FnOnce(&[u8]) -> R,
+    ) -> PyResult<R> {
+        if let Some(text) = Text::maybe(self.operation, object)? {
+            return match self.alphabet {
+                Some(alphabet) => {
+                    let encoded = alphabet.encode(text.bytes(), self.unknown);
+                    Ok(visit(&encoded.or_raise(object.py(), self.operation)?.codes))
+                }
+                None => Ok(visit(text.bytes())),
+            };
+        }
+        let codes = Argument::new(self.operation, "a sequence", object)?;
+        let codes = codes.input::<u8, Ix1>(None)?;
+        match codes.view().as_slice() {
+            Some(codes) => Ok(visit(codes)),
+            None => Ok(visit(&codes.view().to_vec())),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sketches of sequences whose letters arrive gradually.
+
+use std::sync::{Mutex, PoisonError};
+
+use gridstride::Result;
+use gridstride::ndarray::Array2;
+use gridstride::sequences::{Alphabet, Unknown};
+use gridstride::tensor_sketch::{Entry, SketchSession};
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::array::Number;
+use crate::call::call;
+use crate::error::OrRaise;
+use crate::sequences::Reader;
+
+/// Sketches sequences whose letters arrive gradually: the result of ``TensorSketch.session``.
+///
+/// Another thread computes. The sketches are those of ``TensorSketch.sketch``, bit by bit. After an
+/// error of the computation the session is broken.
+#[pyclass(frozen, name = "SketchSession", module = "gridstride.tensor_sketch")]
+pub struct PySession {
+    /// `None` after the end.
+    session: Mutex<Option<Box<dyn Session>>>,
+    alphabet: Alphabet,
+    unknown: Unknown,
+}
+
+/// A session with any type of entries.
+trait Session: Send {
+    fn push(&mut self, codes: &[u8]) -> Result<()>;
+    fn end_sequence(&mut self) -> Result<()>;
+    fn take_finished(&mut self) -> Result<Rows>;
+    fn finish(self: Box<Self>) -> Result<Rows>;
+}
+
+/// Makes an array of sketches.
+type Rows = Box<dyn FnOnce(Python<'_>) -> Py<PyAny> + Send>;
+
+impl<T: Entry + Number> Session for SketchSession<T> {
+    fn push(&mut self, codes: &[u8]) -> Result<()> {
+        self.push(codes)
+    }
+
+    fn end_sequence(&mut self) -> Result<()> {
+        self.end_sequence()
+    }
+
+    fn take_finished(&mut self) -> Result<Rows> {
+        self.take_finished().map(rows)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Rows> {
+        (*self).finish().map(rows)
+    }
+}
+
+fn rows<T: Number>(sketches: Array2<T>) -> Rows {
+    Box::new(|py| sketches.into_pyarray(py).into_any().unbind())
+}
+
+impl PySession {
+    pub fn new<T: Entry + Number>(
+        session: SketchSession<T>,
+        alphabet: Alphabet,
+        unknown: Unknown,
+    ) -> PySession {
+        let session: Box<dyn Session> = Box::new(session);
+        PySession {
+            session: Mutex::new(Some(session)),
+            alphabet,
+            unknown,
+        }
+    }
+
+    /// Calls `work` with the session, without Python's lock.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut (dyn Session + 'static)) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let result = py.detach(|| {
+            let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            session.as_deref_mut().map(work)
+        });
+        result.ok_or_else(ended)?.or_raise(py, "SketchSession")
+    }
+}
+
+fn ended() -> PyErr {
+    PyValueError::new_err("SketchSession: the session has ended")
+}
+
+#[pymethods]
+impl PySession {
+    /// Append letters to the current sequence: a text, or an array of codes.
+    fn push(&self, py: Python<'_>, letters: &Bound<'_, PyAny>) -> PyResult<()> {
+        let reader = Reader {
+            operation: "push",
+            alphabet: Some(&self.alphabet),
+            unknown: self.unknown,
+        };
+        let codes = reader.codes(letters)?;
+        self.with(py, |session| session.push(&codes))
+    }
+
+    /// End the current sequence, which may be empty.
+    fn end_sequence(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |session| session.end_sequence())
+    }
+
+    /// Return the finished sketches that have not been taken, without waiting for others.
+    fn take_finished(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let rows = self.with(py, |session| session.take_finished())?;
+        Ok(rows(py))
+    }
+
+    /// Wait for all sketches, end the session, and return those that have not been taken.
+    fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let session = py.detach(|| {
+            self.session
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take()
+        });
+        let session = session.ok_or_else(ended)?;
+        // It may wait for as many letters as a session holds.
+        let rows = call(py, "finish", f64::INFINITY, || session.finish())?;
+        Ok(rows(py))
+    }
+}

@@ -1,0 +1,264 @@
+//! Tensor sketches of sequences.
+
+use std::sync::Arc;
+
+use gridstride::Device;
+use gridstride::ndarray::{Array1, Ix2};
+use gridstride::sequences::{Alphabet, Sequences, Unknown};
+use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::array::{Argument, Number, Outcome, Output};
+use crate::call::call;
+use crate::device::Devices;
+use crate::error::{OrRaise, no_choice};
+use crate::sequences::{AlphabetArgument, Reader, unknown_of};
+use crate::session::PySession;
+
+const TENSOR_SKETCH: &str = "TensorSketch";
+const SKETCH: &str = "sketch";
+const WINDOWS: &str = "windows";
+const SESSION: &str = "session";
+
+/// A sketcher with one of the types of entries.
+enum Sketcher {
+    Single(Arc<TensorSketch<f32>>),
+    Double(Arc<TensorSketch<f64>>),
+}
+
+/// Calls a function with the sketcher of either type.
+macro_rules! with_sketcher {
+    ($self:expr, |$sketcher:ident| $call:expr) => {
+        match &$self.sketcher {
+            Sketcher::Single($sketcher) => $call,
+            Sketcher::Double($sketcher) => $call,
+        }
+    };
+}
+
+/// Sketches sequences with given tables.
+#[pyclass(frozen, subclass, name = "TensorSketch", module = "gridstride._core")]
+pub struct PyTensorSketch {
+    sketcher: Sketcher,
+    alphabet: Alphabet,
+    unknown: Unknown,
+}
+
+#[pymethods]
+impl PyTensorSketch {
+    #[new]
+    #[pyo3(signature = (dim, tuple, seed, *, alphabet, unknown, normalize, dtype, form, tables))]
+    #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
+    fn new(
+        py: Python<'_>,
+        dim: usize,
+        tuple: usize,
+        seed: u64,
+        alphabet: AlphabetArgument,
+        unknown: &str,
+        normalize: bool,
+        dtype: &str,
+        form: &str,
+        tables: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    ) -> PyResult<PyTensorSketch> {
+        let alphabet = alphabet.0;
+        let tables = match tables {
+            Some((hashes, signs)) => given_tables(py, &hashes, &signs, dim)?,
+            None => {
+                Tables::from_seed(alphabet.size(), tuple, dim, seed).or_raise(py, TENSOR_SKETCH)?
+            }
+        };
+        if tables.alphabet_size() != alphabet.size() {
+            let message = format!(
+                "{TENSOR_SKETCH}: the tables have rows for {} letters, but the alphabet has {}",
+                tables.alphabet_size(),
+                alphabet.size()
+            );
+            return Err(PyValueError::new_err(message));
+        }
+        let form = match form {
+            "auto" => Form::Auto,
+            "direct" => Form::Direct,
+            "fourier" => Form::Fourier,
+            _ => {
+                return Err(no_choice(
+                    TENSOR_SKETCH,
+                    "form",
+                    form,
+                    "auto, direct and fourier",
+                ));
+            }
+        };
+        let sketcher = TensorSketch::new(tables).normalize(normalize).form(form);
+        let sketcher = match dtype {
+            "float32" => Sketcher::Single(Arc::new(sketcher)),
+            "float64" => Sketcher::Double(Arc::new(sketcher.double())),
+            _ => {
+                return Err(no_choice(
+                    TENSOR_SKETCH,
+                    "dtype",
+                    dtype,
+                    "float32 and float64",
+                ));
+            }
+        };
+        Ok(PyTensorSketch {
+            sketcher,
+            alphabet,
+            unknown: unknown_of(TENSOR_SKETCH, unknown)?,
+        })
+    }
+
+    #[getter]
+    fn dim(&self) -> usize {
+        self.tables().dim()
+    }
+
+    #[getter]
+    fn tuple(&self) -> usize {
+        self.tables().tuple_length()
+    }
+
+    #[getter]
+    fn hashes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
+        self.tables().hashes().mapv(i64::from).into_pyarray(py)
+    }
+
+    #[getter]
+    fn signs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
+        self.tables().signs().mapv(i64::from).into_pyarray(py)
+    }
+
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match &self.sketcher {
+            Sketcher::Single(_) => f32::NAME,
+            Sketcher::Double(_) => f64::NAME,
+        }
+    }
+
+    #[pyo3(signature = (sequences, *, out, device))]
+    fn sketch(
+        &self,
+        py: Python<'_>,
+        sequences: &Bound<'_, PyAny>,
+        out: Option<&Bound<'_, PyAny>>,
+        device: Option<Devices>,
+    ) -> PyResult<Py<PyAny>> {
+        let sequences = self.reader(SKETCH).sequences(py, sequences)?;
+        let devices = Devices::of(py, device);
+        with_sketcher!(self, |sketcher| sketch_of(
+            py,
+            sketcher.clone(),
+            sequences,
+            out,
+            devices
+        ))
+    }
+
+    #[pyo3(signature = (sequence, width, stride, *, out, device))]
+    fn windows(
+        &self,
+        py: Python<'_>,
+        sequence: &Bound<'_, PyAny>,
+        width: usize,
+        stride: usize,
+        out: Option<&Bound<'_, PyAny>>,
+        device: Option<Devices>,
+    ) -> PyResult<Py<PyAny>> {
+        let codes = self.reader(WINDOWS).codes(sequence)?.into();
+        let windows = (codes, width, stride);
+        let devices = Devices::of(py, device);
+        with_sketcher!(self, |sketcher| windows_of(
+            py,
+            sketcher.clone(),
+            windows,
+            out,
+            devices
+        ))
+    }
+
+    #[pyo3(signature = (*, device))]
+    fn session(&self, py: Python<'_>, device: Option<Devices>) -> PyResult<PySession> {
+        let device = Devices::one_of(py, SESSION, device)?;
+        let (alphabet, unknown) = (self.alphabet.clone(), self.unknown);
+        with_sketcher!(self, |sketcher| {
+            let session = py
+                .detach(|| sketcher.session(&device))
+                .or_raise(py, SESSION)?;
+            Ok(PySession::new(session, alphabet, unknown))
+        })
+    }
+}
+
+impl PyTensorSketch {
+    fn tables(&self) -> &Tables {
+        with_sketcher!(self, |sketcher| sketcher.tables())
+    }
+
+    fn reader(&self, operation: &'static str) -> Reader<'_> {
+        Reader {
+            operation,
+            alphabet: Some(&self.alphabet),
+            unknown: self.unknown,
+        }
+    }
+}
+
+fn given_tables(
+    py: Python<'_>,
+    hashes: &Bound<'_, PyAny>,
+    signs: &Bound<'_, PyAny>,
+    dim: usize,
+) -> PyResult<Tables> {
+    let hashes = Argument::new(TENSOR_SKETCH, "hashes", hashes)?.input::<i64, Ix2>(None)?;
+    let signs = Argument::new(TENSOR_SKETCH, "signs", signs)?.input::<i64, Ix2>(None)?;
+    Tables::new(hashes.view(), signs.view(), dim).or_raise(py, TENSOR_SKETCH)
+}
+
+fn sketch_of<T: Entry + Number>(
+    py: Python<'_>,
+    sketcher: Arc<TensorSketch<T>>,
+    sequences: Arc<Sequences>,
+    out: Option<&Bound<'_, PyAny>>,
+    devices: Vec<Device>,
+) -> PyResult<Py<PyAny>> {
+    let out = Output::<T, Ix2>::new(SKETCH, out)?;
+    let operations = operations(sketcher.tables(), sequences.total_length());
+    let outcome = call(py, SKETCH, operations, move || {
+        Outcome::of(
+            out,
+            |out| sketcher.sketch_into(&devices, &sequences, out),
+            || sketcher.sketch(&devices, &sequences),
+        )
+    })?;
+    Ok(outcome.into_array(py))
+}
+
+fn windows_of<T: Entry + Number>(
+    py: Python<'_>,
+    sketcher: Arc<TensorSketch<T>>,
+    (codes, width, stride): (Array1<u8>, usize, usize),
+    out: Option<&Bound<'_, PyAny>>,
+    devices: Vec<Device>,
+) -> PyResult<Py<PyAny>> {
+    let out = Output::<T, Ix2>::new(WINDOWS, out)?;
+    let windows = codes.len() / stride.max(1);
+    let operations = operations(sketcher.tables(), codes.len().max(windows));
+    let outcome = call(py, WINDOWS, operations, move || {
+        let codes = codes.view();
+        Outcome::of(
+            out,
+            |out| sketcher.windows_into(&devices, codes, width, stride, out),
+            || sketcher.windows(&devices, codes, width, stride),
+        )
+    })?;
+    Ok(outcome.into_array(py))
+}
+
+/// Returns the operations of sketching `letters` letters, or as many windows.
+fn operations(tables: &Tables, letters: usize) -> f64 {
+    letters as f64 * tables.dim() as f64 * tables.tuple_length() as f64
+}
