@@ -1,0 +1,58 @@
+import edlib
+import numpy as np
+import pytest
+
+from gridstride import Sequences, edit_distance
+
+
+def texts(rng, count, longest):
+    lengths = rng.integers(0, longest, count)
+    return ["".join(rng.choice(list("ACGT"), length)) for length in lengths]
+
+
+def test_edlib(device, rng):
+    a, b = texts(rng, 12, 60), texts(rng, 12, 60)
+    expected = [edlib.align(x, y)["editDistance"] if x and y else max(len(x), len(y)) for x, y in zip(a, b)]
+    found = edit_distance(a, b, device=device)
+    assert found.dtype == np.int64 and found.tolist() == expected
+    for limit in (0, 10, 40):
+        within = [distance if distance <= limit else -1 for distance in expected]
+        assert edit_distance(a, b, limit=limit, device=device).tolist() == within
+
+
+def test_arguments():
+    assert edit_distance("kitten", "sitting") == 3
+    assert edit_distance(b"kitten", "sitting") == 3
+    assert edit_distance("", "") == 0
+    assert edit_distance("é", "e") == 1
+    assert edit_distance([], []).shape == (0,)
+    codes = np.arange(9, dtype=np.uint8)
+    assert edit_distance([codes[::2], b""], [codes[::-2], "ab"]).tolist() == [4, 2]
+    dna = Sequences(["GATTACA", "CC"], alphabet="dna")
+    assert edit_distance(dna, Sequences(["GATACA", ""], alphabet="dna")).tolist() == [1, 2]
+    assert edit_distance(iter(["a"]), iter(["b"])).tolist() == [1]
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="edit_distance: a has 1 sequences and b has 2"):
+        edit_distance(["a"], ["b", "c"])
+    with pytest.raises(TypeError, match="one argument is a text, and the other has several sequences"):
+        edit_distance("a", ["b"])
+    with pytest.raises(ValueError, match="beyond U\\+00FF"):
+        edit_distance("日本", "ab")
+    with pytest.raises(TypeError, match="the dtype of a sequence is int64, but possible are uint8"):
+        edit_distance([np.arange(3)], ["a"])
+
+
+def test_sequences():
+    sequences = Sequences(["GATTACA", np.array([3, 2], np.uint8), ""], alphabet="dna")
+    assert len(sequences) == 3 and sequences.lengths.tolist() == [7, 2, 0]
+    assert sequences[0].tolist() == [2, 0, 3, 3, 0, 1, 0] and sequences[-2].tolist() == [3, 2]
+    with pytest.raises(IndexError, match="there is no sequence 3: there are 3"):
+        sequences[3]
+    with pytest.raises(ValueError, match="'N' \\(byte 78\\) at position 1 is not a letter") as raised:
+        Sequences(["GN"], alphabet="dna")
+    assert raised.value.index == 1
+    assert len(Sequences()) == 0
+    with pytest.raises(ValueError, match="alphabet is rna, but possible are dna, protein and an Alphabet"):
+        Sequences(["A"], alphabet="rna")

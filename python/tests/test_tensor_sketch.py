@@ -1,0 +1,134 @@
+import math
+
+import numpy as np
+import pytest
+
+from gridstride import Alphabet, Sequences
+from gridstride.tensor_sketch import TensorSketch
+
+
+def definition(codes, hashes, signs, dim):
+    """T[k+1] += sign · roll(T[k], hash), for each letter and from the longest tuple down."""
+    tuple_length = hashes.shape[1]
+    rows = np.zeros((tuple_length + 1, dim))
+    rows[0, 0] = 1
+    for code in codes:
+        for k in reversed(range(tuple_length)):
+            rows[k + 1] += signs[code, k] * np.roll(rows[k], hashes[code, k])
+    return rows[tuple_length]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_definition(device, rng, dtype, normalize):
+    sketcher = TensorSketch(24, 3, seed=5, dtype=dtype, normalize=normalize)
+    assert (sketcher.dim, sketcher.tuple, sketcher.dtype) == (24, 3, np.dtype(dtype).name)
+    sequences = [rng.integers(0, 4, length).astype(np.uint8) for length in (0, 1, 3, 40)]
+    found = sketcher.sketch(sequences, device=device)
+    assert found.shape == (4, 24) and found.dtype == dtype
+    for codes, row in zip(sequences, found):
+        tuples = math.comb(len(codes), 3)
+        expected = definition(codes, sketcher.hashes, sketcher.signs, 24) / (max(tuples, 1) if normalize else 1)
+        # The documented bound of the Fourier form.
+        bound = 1500 * 3 * 2**-24 * (1 if normalize else tuples)
+        np.testing.assert_allclose(row, expected, atol=bound, rtol=0)
+
+
+def test_texts_and_codes_agree(rng):
+    sketcher = TensorSketch(16, 2)
+    codes = rng.integers(0, 4, 50).astype(np.uint8)
+    text = "".join("ACGT"[code] for code in codes)
+    expected = sketcher.sketch([codes])
+    for same in (text, text.lower(), text.encode(), text.replace("T", "U"), np.repeat(codes, 2)[::2]):
+        assert (sketcher.sketch([same]) == expected).all()
+    assert (sketcher.sketch(Sequences([text], alphabet="dna")) == expected).all()
+    assert sketcher.sketch([]).shape == (0, 16)
+
+
+def test_alphabets():
+    assert TensorSketch(16, 2, alphabet="protein").hashes.shape == (20, 2)
+    binary = TensorSketch(16, 2, alphabet=Alphabet("01"))
+    assert (binary.sketch(["0110"]) == binary.sketch([np.array([0, 1, 1, 0], np.uint8)])).all()
+    skipping = TensorSketch(16, 2, unknown="skip")
+    assert (skipping.sketch(["GANTTA"]) == skipping.sketch(["GATTA"])).all()
+
+
+def test_tables():
+    hashes, signs = np.array([[1, 2, 2]]), np.array([[1, 1, -1]])
+    sketcher = TensorSketch(4, 3, alphabet=Alphabet("a"), tables=(hashes, signs))
+    np.testing.assert_allclose(sketcher.sketch(["aaaaaa"]), [[0, -20, 0, 0]], atol=1e-4)
+    with pytest.raises(ValueError, match="the tables have rows for 1 letters, but the alphabet has 4"):
+        TensorSketch(4, 3, tables=(hashes, signs))
+    with pytest.raises(ValueError, match="TensorSketch: the sign at row 0, column 2 is 0, not 1 or -1"):
+        TensorSketch(4, 3, alphabet=Alphabet("a"), tables=(hashes, np.array([[1, 1, 0]])))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_windows(device, rng, dtype):
+    sketcher = TensorSketch(16, 2, dtype=dtype, normalize=True)
+    codes = rng.integers(0, 4, 60).astype(np.uint8)
+    for width, stride in [(10, 1), (12, 5), (60, 7), (61, 1)]:
+        starts = range(0, max(len(codes) - width + 1, 0), stride)
+        found = sketcher.windows(codes, width, stride, device=device)
+        expected = sketcher.sketch([codes[start : start + width] for start in starts], device=device)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+        out = np.zeros((len(starts), 32), dtype)[:, ::2]
+        assert sketcher.windows(codes, width, stride, out=out, device=device) is out
+        assert (out == found).all()
+    strided = sketcher.windows(np.repeat(codes, 3)[::3], 10, device=device)
+    assert (strided == sketcher.windows(codes, 10, device=device)).all()
+
+
+def test_out(device):
+    sketcher = TensorSketch(16, 2)
+    out = np.ones((16, 2), np.float32).T
+    assert sketcher.sketch(["ACGT", "TTT"], out=out, device=device) is out
+    assert (out == sketcher.sketch(["ACGT", "TTT"], device=device)).all()
+    with pytest.raises(ValueError, match="sketch: .*out"):
+        sketcher.sketch(["ACGT"], out=out)
+    with pytest.raises(TypeError, match="the dtype of out is float64, but possible are float32"):
+        sketcher.sketch(["ACGT"], out=np.zeros((1, 16)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_session_and_stream(device, rng, dtype):
+    sketcher = TensorSketch(16, 2, dtype=dtype)
+    sequences = [rng.integers(0, 4, length).astype(np.uint8) for length in (30, 0, 7, 1)]
+    expected = sketcher.sketch(sequences, device=device)
+    session = sketcher.session(device=device)
+    for codes in sequences:
+        session.push(codes[:5])
+        session.push(codes[5:])
+        session.end_sequence()
+    taken = session.take_finished()
+    found = np.concatenate([taken, session.finish()])
+    assert found.dtype == dtype and (found == expected).all()
+    with pytest.raises(ValueError, match="the session has ended"):
+        session.push("A")
+    streamed = np.concatenate(list(sketcher.stream(iter(sequences), device=device)))
+    assert (streamed == expected).all()
+    assert list(sketcher.stream([], device=device)) == []
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="TensorSketch: dim, the dimension, is 0, not in 1 to 4096"):
+        TensorSketch(0, 2)
+    with pytest.raises(ValueError, match="TensorSketch: tuple_length"):
+        TensorSketch(4, 9)
+    with pytest.raises(ValueError, match='dtype is "int64", but possible are float32 and float64'):
+        TensorSketch(4, 2, dtype=int)
+    sketcher = TensorSketch(4, 2)
+    with pytest.raises(ValueError, match="sketch: 'N' .*: unknown='skip' leaves such bytes out"):
+        sketcher.sketch(["GAN"])
+    with pytest.raises(ValueError, match="sketch: .* 7") as raised:
+        sketcher.sketch([np.array([0], np.uint8), np.array([1, 7], np.uint8)])
+    assert raised.value.index == 1
+    with pytest.raises(TypeError, match="sketch: this is one sequence: put it into a list"):
+        sketcher.sketch("GATTACA")
+    with pytest.raises(ValueError, match="windows: "):
+        sketcher.windows("GATTACA", 0)
+    with pytest.raises(OverflowError, match="sketch: ") as raised:
+        TensorSketch(1, 8, alphabet=Alphabet("a"), tables=([[0] * 8], [[1] * 8])).sketch(["a" * 400_000])
+    assert raised.value.index == 0
+    with pytest.raises(ValueError, match="session: there are 2 devices, but it runs on one"):
+        sketcher.session(device=["cpu", "cpu"])

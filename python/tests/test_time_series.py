@@ -1,0 +1,252 @@
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from gridstride import Device, time_series
+from gridstride.time_series import aggregate, round_timestamps
+
+
+def points(rng, count=400, unit="s"):
+    """Timestamps that ascend by 0 to 29 units."""
+    ticks = 1_700_000_000 + np.cumsum(rng.integers(0, 30, count))
+    return ticks.astype(f"datetime64[{unit}]"), rng.standard_normal(count)
+
+
+METHODS = ["count", "sum", "mean", "min", "max", "first", "last", "std", "var", "median"]
+
+
+def resampled(timestamps, values, every, methods=METHODS):
+    """pandas' results of the buckets that have points."""
+    buckets = pd.Series(values, index=pd.DatetimeIndex(timestamps)).resample(every, origin="epoch")
+    table = pd.DataFrame({method: getattr(buckets, method)() for method in methods})
+    return table[table["count"] > 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pandas_resample(device, rng, dtype):
+    timestamps, values = points(rng)
+    values = values.astype(dtype)
+    found = aggregate(timestamps, values, "35s", METHODS, device=device)
+    expected = resampled(timestamps, values.astype(float), "35s")
+    assert list(found) == METHODS and len(found) == len(METHODS)
+    assert found.starts.dtype == timestamps.dtype
+    np.testing.assert_array_equal(found.starts, expected.index.to_numpy())
+    for method in METHODS:
+        assert found[method].dtype == np.float64
+        # About 20 values in a bucket, of magnitude 1.
+        np.testing.assert_allclose(found[method], expected[method], rtol=1e-12, atol=1e-14)
+    table = found.to_pandas()
+    assert table.index.name == "start"
+    pd.testing.assert_frame_equal(table, expected, check_freq=False, check_names=False, check_dtype=False, check_index_type=False)
+
+
+def test_percentiles_and_rates(device, rng):
+    timestamps, values = points(rng, 60)
+    found = aggregate(timestamps, values, timedelta(minutes=1), ["p95", "rate:max"], device=device)
+    ticks = timestamps.astype(np.int64) // 60
+    rates = np.concatenate([[np.nan], np.diff(values)])
+    for index, bucket in enumerate(np.unique(ticks)):
+        here = ticks == bucket
+        np.testing.assert_allclose(found["p95"][index], np.percentile(values[here], 95))
+        np.testing.assert_allclose(found["rate:max"][index], np.nanmax(rates[here]) if here.sum() > 1 or index else np.nan)
+
+
+def columns(timestamps, values):
+    """The same points as columns of several packages."""
+    yield "numpy", timestamps, values
+    yield "strided", np.repeat(timestamps, 2)[::2], values[::-1][::-1]
+    yield "pandas series", pd.Series(timestamps), pd.Series(values)
+    yield "pandas index", pd.DatetimeIndex(timestamps), pd.Series(values)
+    yield "pandas Float64", pd.Series(timestamps), pd.Series(values).astype("Float64")
+    yield "pandas on Arrow", pd.Series(timestamps), pd.Series(values).astype("double[pyarrow]")
+    yield "polars", pl.Series(timestamps), pl.Series(values)
+    yield "polars chunks", pl.concat([pl.Series(timestamps[:9]), pl.Series(timestamps[9:])], rechunk=False), pl.Series(values)
+    yield "pyarrow", pa.array(timestamps), pa.array(values)
+    yield "pyarrow slice", pa.chunked_array([pa.array(timestamps)[:5], pa.array(timestamps)[5:]]), pa.array(values)
+
+
+def test_columns(rng):
+    timestamps, values = points(rng, unit="us")
+    timestamps = (timestamps.astype(np.int64) * 10**6).astype("datetime64[us]")
+    expected = aggregate(timestamps, values, "1m")
+    for name, times, numbers in columns(timestamps, values):
+        found = aggregate(times, numbers, "1m")
+        np.testing.assert_array_equal(found.starts, expected.starts, err_msg=name)
+        np.testing.assert_array_equal(found["mean"], expected["mean"], err_msg=name)
+
+
+def test_arrow_columns_are_not_copied(rng):
+    from gridstride._core import from_arrow
+
+    series = pl.Series(rng.standard_normal(100))
+    elements, valid, unit, zone = from_arrow(series[10:])
+    assert valid is None and unit is None and zone is None
+    assert np.shares_memory(elements, series.to_numpy(allow_copy=False))
+    assert not elements.flags.writeable
+    del series
+    assert np.isfinite(elements).all()
+
+
+def test_time_zones():
+    naive = pd.date_range("2026-03-29", periods=6, freq="30min")
+    for times in (naive.tz_localize("Europe/Rome", ambiguous="raise", nonexistent="shift_forward"),):
+        values = np.arange(6.0)
+        expected = pd.Series(values, index=times).resample("1h", origin="epoch").mean().dropna()
+        for column in (times, pd.Series(times), pl.from_pandas(pd.Series(times)), pa.array(times)):
+            table = aggregate(column, values, "1h").to_pandas()
+            assert str(table.index.tz) == "Europe/Rome"
+            np.testing.assert_array_equal(table["mean"], expected)
+            assert (table.index == expected.index).all()
+
+
+def test_nulls_are_no_points():
+    times = [0, 1, 2, 3]
+    values = [1.0, None, 3.0, float("nan")]
+    for column in (pl.Series(values), pa.array(values, pa.float64()), pd.array(values[:2] + [3.0, None], "Float64")):
+        found = aggregate(np.array(times), column, 10, ["count", "sum"], nan="skip")
+        assert (found["count"].tolist(), found["sum"].tolist()) == ([2.0], [4.0])
+    found = aggregate(np.array(times), pl.Series(values), 2, ["count"], nan="propagate", offsets=[0, 2, 4])
+    assert found["count"].tolist() == [1.0, 2.0] and found.offsets.tolist() == [0, 1, 2]
+    found = aggregate(np.array(times), pl.Series(values), 2, "count", nan="propagate", series=[1, 0, 1, 0])
+    assert found.labels.tolist() == [0, 1]
+    assert found.to_pandas().index.tolist() == [(0, 2), (1, 0), (1, 2)]
+    with pytest.raises(ValueError, match="aggregate: timestamp 1 is null"):
+        aggregate(pl.Series([0, None, 2]), np.zeros(3), 1)
+
+
+def test_nan(device):
+    times, values = np.arange(4), np.array([1.0, np.nan, 3.0, np.nan])
+    skipped = aggregate(times, values, 2, ["count", "sum"], device=device)
+    assert (skipped["count"].tolist(), skipped["sum"].tolist()) == ([1.0, 1.0], [1.0, 3.0])
+    propagated = aggregate(times, values, 2, ["count", "sum"], nan="propagate", device=device)
+    assert propagated["count"].tolist() == [2.0, 2.0] and np.isnan(propagated["sum"]).all()
+
+
+def test_options(device):
+    times, values = np.array([0, 0, 1, 7]), np.array([1.0, 2.0, 4.0, 8.0])
+    for fill, expected in [(None, [7, 8]), (-1, [7, -1, -1, 8]), ("previous", [7, 7, 7, 8]), (np.nan, [7, np.nan, np.nan, 8])]:
+        np.testing.assert_array_equal(aggregate(times, values, 2, "sum", fill=fill, device=device)["sum"], expected)
+    for duplicates, expected in [("keep", 7), ("first", 5), ("last", 6)]:
+        assert aggregate(times, values, 5, "sum", duplicates=duplicates, device=device)["sum"][0] == expected
+    shuffled = aggregate(times[::-1], values[::-1], 2, "sum", sort=True, device=device)
+    assert shuffled["sum"].tolist() == [7, 8]
+    assert aggregate(times, values, 100, "var", ddof=0, device=device)["var"][0] == np.var(values)
+    assert aggregate(times, values, 2, "std", singletons="drop", device=device).starts.tolist() == [0]
+    assert aggregate(times, values, 5, "sum", origin=-1, device=device).starts.tolist() == [-1, 4]
+
+
+def test_several_series(device, rng):
+    timestamps, values = points(rng, 90)
+    labels = rng.choice(["rome", "oslo", "lima"], 90)
+    found = aggregate(timestamps, values, "5m", ["sum", "count"], series=labels, device=device)
+    frame = pd.DataFrame({"series": labels, "start": timestamps.astype("datetime64[s]"), "value": values})
+    groups = frame.groupby(["series", pd.Grouper(key="start", freq="5min", origin="epoch")])["value"]
+    expected = groups.agg(["sum", "count"])
+    table = found.to_pandas()
+    assert table.index.names == ["series", "start"]
+    assert table.index.tolist() == expected.index.tolist()
+    np.testing.assert_allclose(table["sum"], expected["sum"], rtol=1e-12, atol=1e-14)
+    # Series that follow each other are not sorted.
+    by_offsets = aggregate(np.array([5, 6, 1, 2]), np.ones(4), 2, "count", offsets=[0, 2, 4], device=device)
+    by_labels = aggregate(np.array([5, 6, 1, 2]), np.ones(4), 2, "count", series=["b", "b", "a", "a"], device=device)
+    assert by_labels.labels.tolist() == ["b", "a"]
+    assert by_offsets.starts.tolist() == by_labels.starts.tolist() == [4, 6, 0, 2]
+    assert by_offsets.to_pandas().index.get_level_values("series").tolist() == [0, 0, 1, 1]
+
+
+def test_empty_and_length_1(device):
+    nothing = aggregate(np.zeros(0, "datetime64[ns]"), np.zeros(0), "1s", METHODS, device=device)
+    assert nothing.starts.shape == nothing["mean"].shape == (0,) and nothing.to_pandas().empty
+    assert aggregate(np.zeros(0, int), np.zeros(0), 1, series=[], device=device).to_pandas().empty
+    one = aggregate(np.array([-3]), np.array([2.5]), 2, ["mean", "std"], device=device)
+    assert one.starts.tolist() == [-4] and one["mean"].tolist() == [2.5] and np.isnan(one["std"]).all()
+
+
+@pytest.mark.parametrize(
+    "every",
+    ["90s", "1.5m", "1.5 min", "90000 ms", timedelta(seconds=90), np.timedelta64(90, "s"), pd.Timedelta("90s"), 90_000],
+)
+def test_durations(every):
+    timestamps = np.array([0, 89_999, 90_000], "datetime64[ms]")
+    assert round_timestamps(timestamps, every).astype(int).tolist() == [0, 0, 90_000]
+
+
+def test_origins():
+    timestamps = np.array(["2026-01-01T10:00"], "datetime64[s]")
+    midnight = datetime(2026, 1, 1)
+    for origin in (
+        midnight,
+        midnight.replace(tzinfo=timezone.utc),
+        datetime(2026, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+        np.datetime64("2026-01-01"),
+        pd.Timestamp("2026-01-01"),
+        pd.Timestamp("2026-01-01", tz="UTC"),
+    ):
+        assert round_timestamps(timestamps, "7h", origin=origin) == np.datetime64("2026-01-01T07:00")
+
+
+def test_round_timestamps(device):
+    ticks = np.array([-1, 0, 34, 36, 100])
+    expected = ticks // 35 * 35
+    np.testing.assert_array_equal(round_timestamps(ticks[::-1], 35, device=device), expected[::-1])
+    assert round_timestamps(ticks, 35, out=ticks, device=device) is ticks
+    np.testing.assert_array_equal(ticks, expected)
+
+
+def test_little_memory(rng):
+    timestamps, values = points(rng, 2000)
+    limited = Device("cpu").with_memory_limit(2**14)
+    np.testing.assert_allclose(
+        aggregate(timestamps, values, "1m", device=limited)["mean"], aggregate(timestamps, values, "1m", device="cpu")["mean"]
+    )
+
+
+def test_refused():
+    times, values = np.array([3, 1]), np.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="aggregate: .* sort them, or use sort=True") as raised:
+        aggregate(times, values, 5)
+    assert raised.value.index == 1
+    with pytest.raises(ValueError, match="aggregate: the number of timestamps is 2, the number of values 1"):
+        aggregate(times, values[:1], 5)
+    with pytest.raises(ValueError, match="aggregate: the granularity is 0"):
+        aggregate(times, values, 0)
+    with pytest.raises(ValueError, match='aggregate: "mode" is no method: there are count, sum, mean'):
+        aggregate(times, values, 5, "mode")
+    with pytest.raises(TypeError, match="the dtype of values is int64, but possible are float32, float64"):
+        aggregate(times, times, 5)
+    with pytest.raises(TypeError, match="the dtype of timestamps is float64, but possible are int64"):
+        aggregate(values, values, 5)
+    with pytest.raises(TypeError, match="the Arrow type of a column is Date32"):
+        aggregate(pl.Series([datetime(2026, 1, 1).date()]), values[:1], 5)
+    with pytest.raises(ValueError, match="timestamps have no unit"):
+        aggregate(times, values, "5s")
+    with pytest.raises(ValueError, match="every is '5 parsecs', but possible are"):
+        aggregate(times.astype("datetime64[s]"), values, "5 parsecs")
+    with pytest.raises(ValueError, match="every is '1ms', which is no multiple of the timestamps' unit, s"):
+        aggregate(times.astype("datetime64[s]"), values, "1ms")
+    with pytest.raises(TypeError, match="whose unit has no fixed length"):
+        aggregate(times.astype("datetime64[M]"), values, 1)
+    with pytest.raises(ValueError, match="NaT|descend|-9223372036854775808"):
+        aggregate(np.array(["NaT", "2026-01-01"], "datetime64[s]"), values, 1)
+    with pytest.raises(ValueError, match="of which one is enough"):
+        aggregate(times, values, 5, series=[0, 1], offsets=[0, 1, 2])
+    with pytest.raises(ValueError, match="the labels of the series have the shape \\(1,\\), but there are 2 points"):
+        aggregate(times, values, 5, series=[0])
+    with pytest.raises(ValueError, match="the label of point 1 is missing"):
+        aggregate(times, values, 5, series=["a", None])
+    with pytest.raises(ValueError, match="aggregate: .*offset"):
+        aggregate(times, values, 5, offsets=[0, 1])
+    with pytest.raises(ValueError, match='fill is "next", but possible are None, a number and previous'):
+        aggregate(times, values, 5, fill="next")
+
+
+def test_mapping():
+    found = aggregate(np.arange(4), np.ones(4), 2, ["sum", "count"])
+    assert dict(found).keys() == {"sum", "count"} and "mean" not in found
+    assert repr(found) == "<Buckets: sum, count of 2 buckets>"
+    assert pl.DataFrame({"start": found.starts, **found}).shape == (2, 3)
+    assert isinstance(found, time_series.Buckets)
