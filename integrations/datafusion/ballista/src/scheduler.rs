@@ -79,7 +79,8 @@ pub async fn run_scheduler(options: SchedulerOptions) -> Result<()> {
         scheduler.clone(),
         Arc::clone(&jobs),
         sightings,
-        options.stall_timeout,
+        // Executors that send fewer heartbeats name their tasks less often.
+        options.stall_timeout.max(options.executor_timeout),
     ));
     tokio::spawn(give_up_without_executors(
         jobs,

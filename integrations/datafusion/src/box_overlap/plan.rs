@@ -134,9 +134,17 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
         columns.chain(self.filters.iter().cloned()).collect()
     }
 
-    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters.
+    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters, except those of a
+    /// left join's right columns: the engine simplifies the expressions of a node as if the columns
+    /// were those of the inputs, where these may not be null.
     fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        HashSet::new()
+        match self.join {
+            BoxJoinType::Left => {
+                let fields = self.right.schema().fields().iter();
+                fields.map(|field| field.name().clone()).collect()
+            }
+            _ => HashSet::new(),
+        }
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceName;
 
+/// The name of the column of ranks, which count from 1.
+pub(super) const RANK: &str = "rank";
+/// The name of the column of distances.
+pub(super) const DISTANCE: &str = "distance";
+
 /// The name of the function and of the plan's node in messages.
 pub(super) const NAME: &str = "nearest";
 
@@ -107,7 +112,7 @@ pub(super) fn check_vectors(names: [&str; 2], types: [&DataType; 2], k: usize) -
 /// Returns the columns after those of the tables.
 pub(super) fn added_fields() -> [Arc<Field>; 2] {
     [
-        Arc::new(Field::new("rank", DataType::Int32, false)),
-        Arc::new(Field::new("distance", DataType::Float64, false)),
+        Arc::new(Field::new(RANK, DataType::Int32, false)),
+        Arc::new(Field::new(DISTANCE, DataType::Float64, false)),
     ]
 }

@@ -144,9 +144,11 @@ impl UserDefinedLogicalNodeCore for NearestNode {
         vectors.chain(self.filters.iter().cloned()).collect()
     }
 
-    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters.
+    /// [`with_exprs_and_inputs`](Self::with_exprs_and_inputs) places all filters, except those of
+    /// the columns that the inputs lack: the engine simplifies the expressions of a node with the
+    /// columns of its inputs.
     fn prevent_predicate_push_down_columns(&self) -> HashSet<String> {
-        HashSet::new()
+        [RANK, DISTANCE].map(str::to_owned).into()
     }
 
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {

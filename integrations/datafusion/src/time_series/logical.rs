@@ -31,7 +31,7 @@ use crate::volatile::{self, Planning};
 pub struct TimeBucketNode {
     parameters: TimeBucketParameters,
     input: LogicalPlan,
-    /// Volatile filters of the buckets.
+    /// Filters of the buckets.
     filters: Vec<Expr>,
     schema: DFSchemaRef,
 }

@@ -12,7 +12,6 @@ async fn only_filters_of_queries_are_applied_before_the_search() {
     for (filter, above, below) in [
         ("queries_id < 20", "", "queries.id < Int64(20)"),
         ("refs_id < 20", "refs.id < Int64(20)", ""),
-        ("rank = 2", "nearest.rank = Int32(2)", ""),
         ("refs_id = queries_id", "refs.id = queries.id", ""),
         (
             "queries_id < 20 AND refs_id < 20",
@@ -31,6 +30,25 @@ async fn only_filters_of_queries_are_applied_before_the_search() {
         assert_eq!(part(", filter="), above, "{plan}");
         assert_eq!(part("Filter: "), below, "{plan}");
         let filter = filter.replace("queries_id", "q").replace("refs_id", "r");
+        let expected = format!("SELECT * FROM ({}) WHERE {filter}", plain(3));
+        let expected = sorted(&context, &expected).await;
+        assert_eq!(sorted(&context, &query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn ranks_and_distances_can_be_computed_with() {
+    let mut random = Random(10);
+    let context = session("cpu", 2, 8).await;
+    register_random(&context, "queries", (60, 7, false), 2, &mut random);
+    register_random(&context, "refs", (40, 6, false), 2, &mut random);
+    for filter in [
+        "rank = 2",
+        "rank % 2 = 1",
+        "distance * 2 < 3",
+        "distance > rank",
+    ] {
+        let query = format!("{} WHERE {filter}", ours(3));
         let expected = format!("SELECT * FROM ({}) WHERE {filter}", plain(3));
         let expected = sorted(&context, &expected).await;
         assert_eq!(sorted(&context, &query).await, expected, "{query}");

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
+    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StringViewArray,
+    TimestampSecondArray,
 };
 use datafusion::arrow::compute::{
     SortColumn, SortOptions, cast, concat_batches, filter_record_batch, is_not_null,
@@ -116,6 +117,48 @@ async fn rows_are_sorted_and_equal_ones_stay_in_order() {
     }
 }
 
+/// Returns a session with a limit of memory.
+fn limited(bytes: usize) -> SessionContext {
+    let runtime = RuntimeEnvBuilder::new().with_memory_limit(bytes, 1.0);
+    let config = SessionConfig::new()
+        .with_batch_size(1024)
+        .with_sort_spill_reservation_bytes(bytes / 12);
+    SessionContext::new_with_config_rt(config, runtime.build_arc().unwrap())
+}
+
+/// Each batch has the texts of its own series alone: all of them are 2.4 MB.
+#[tokio::test]
+async fn batches_of_long_names_take_little_memory() {
+    let batches: Vec<RecordBatch> = (0..60)
+        .map(|batch| {
+            let rows = batch * 1000..(batch + 1) * 1000;
+            let names = rows
+                .clone()
+                .map(|row| format!("{:0>60}", row * 7919 % 40_000));
+            RecordBatch::try_from_iter([
+                (
+                    "s",
+                    Arc::new(StringViewArray::from_iter_values(names)) as ArrayRef,
+                ),
+                (
+                    "t",
+                    Arc::new(Int64Array::from_iter_values(rows.clone())) as _,
+                ),
+                (
+                    "v",
+                    Arc::new(Float64Array::from_iter_values(rows.map(|row| row as f64))) as _,
+                ),
+            ])
+            .unwrap()
+        })
+        .collect();
+    let expected = expected(&batches);
+    for (bytes, external) in [(12 << 20, 1), (1 << 30, 0)] {
+        let found = sorted(&limited(bytes), batches.clone()).await;
+        assert_eq!(found, (expected.clone(), external));
+    }
+}
+
 #[tokio::test]
 async fn rows_beyond_the_memory_are_sorted_by_the_engine() {
     let mut random = Random(12);
@@ -125,9 +168,7 @@ async fn rows_beyond_the_memory_are_sorted_by_the_engine() {
         60_000,
         5,
     );
-    let runtime = RuntimeEnvBuilder::new().with_memory_limit(3 << 20, 1.0);
-    let config = SessionConfig::new().with_sort_spill_reservation_bytes(1 << 18);
-    let ctx = SessionContext::new_with_config_rt(config, runtime.build_arc().unwrap());
+    let ctx = limited(3 << 20);
     let (found, external) = sorted(&ctx, batches.clone()).await;
     assert_eq!(external, 1);
     let found = filter_record_batch(&found, &is_not_null(found.column(2)).unwrap()).unwrap();

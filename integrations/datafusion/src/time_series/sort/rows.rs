@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{CastOptions, SortOptions, cast_with_options, take};
 use datafusion::arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Float32Type, Float64Type, Schema, SchemaRef,
+    ArrowPrimitiveType, DataType, Field, Float32Type, Float64Type, Schema, SchemaRef,
 };
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -17,10 +17,13 @@ use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
 use super::super::piece::{Piece, changes};
+use crate::memory::compact;
 
-/// The points that have come, with their series as numbers.
+/// The points received so far, with their series as numbers.
 pub(super) struct Rows {
     schema: SchemaRef,
+    /// The type of the series, or of their values if they are dictionaries.
+    key_type: DataType,
     series: Box<dyn GroupValues>,
     batches: Vec<Batch>,
     reservation: MemoryReservation,
@@ -47,11 +50,19 @@ struct Point {
 /// The memory of a row until it is sorted: in its batch, and as a point.
 const ROW: usize = size_of::<u32>() + size_of::<i64>() + size_of::<f64>() + size_of::<Point>();
 
+/// The memory of a series while points are sorted: its number, count, next place and end.
+const SERIES: usize = size_of::<u32>() + 3 * size_of::<usize>();
+
 impl Rows {
     pub fn new(schema: SchemaRef, reservation: MemoryReservation, budget: usize) -> Result<Rows> {
-        let key = Schema::new(vec![schema.field(0).clone()]);
+        let key_type = match schema.field(0).data_type() {
+            DataType::Dictionary(_, values) => values.as_ref().clone(),
+            other => other.clone(),
+        };
+        let key = Schema::new(vec![Field::new("series", key_type.clone(), true)]);
         Ok(Rows {
             schema,
+            key_type,
             series: new_group_values(key.into(), &GroupOrdering::None)?,
             batches: Vec::new(),
             reservation,
@@ -77,8 +88,9 @@ impl Rows {
             timestamps: piece.timestamps,
             values: piece.values,
         });
-        // The memory of this batch's new series is known now. If it lacks, the next batch is refused.
-        let grown = self.series.size().saturating_sub(self.series_bytes);
+        // The memory of this batch's new series is known now. If the pool refuses it, so is the next batch.
+        let series_bytes = self.series.size() + self.series.len() * SERIES;
+        let grown = series_bytes.saturating_sub(self.series_bytes);
         match self.reserve(grown) {
             true => self.series_bytes += grown,
             false => self.budget = 0,
@@ -96,13 +108,13 @@ impl Rows {
         let (rows, mut found) = (series.len(), Vec::new());
         let changes = changes(series)?;
         if changes.len() >= rows / 2 {
-            self.series.intern(&[Arc::clone(series)], &mut found)?;
+            self.series.intern(&[self.key(series)?], &mut found)?;
             return Ok(found.into_iter().map(|number| number as u32).collect());
         }
         // Hashing costs more than comparing neighbours: one row of a run is enough.
         let heads = [0].into_iter().chain(changes.iter().copied());
         let heads = UInt64Array::from_iter_values(heads.map(|row| row as u64));
-        let heads = take(series, &heads, None)?;
+        let heads = self.key(&take(series, &heads, None)?)?;
         self.series.intern(&[heads], &mut found)?;
         let mut numbers = Vec::with_capacity(rows);
         for (number, end) in found.into_iter().zip(changes.into_iter().chain([rows])) {
@@ -120,23 +132,26 @@ impl Rows {
             self.reservation
                 .shrink((rows * ROW).min(self.reservation.size()));
             let series = take(&keys, &UInt32Array::from(batch.series), None)?;
+            // Views would keep the texts of all series.
+            let series = compact(series);
             record_batch(&self.schema, series, batch.timestamps, batch.values)
         }))
     }
 
+    /// Returns series without a dictionary: all series together may be more than its keys can number.
+    fn key(&self, series: &ArrayRef) -> Result<ArrayRef> {
+        let options = CastOptions::default();
+        Ok(cast_with_options(series, &self.key_type, &options)?)
+    }
+
     /// Returns each series once, by their numbers.
     fn keys(&mut self) -> Result<ArrayRef> {
-        let data_type = self.schema.field(0).data_type();
         // Some of the engine's numberings cannot return nothing.
         if self.series.is_empty() {
-            return Ok(new_empty_array(data_type));
+            return Ok(new_empty_array(&self.key_type));
         }
         let keys = self.series.emit(EmitTo::All)?.swap_remove(0);
-        Ok(cast_with_options(
-            &keys,
-            data_type,
-            &CastOptions::default(),
-        )?)
+        self.key(&keys)
     }
 
     /// Sorts the points.
@@ -158,7 +173,7 @@ impl Rows {
             ends.push(end);
         }
         let mut points = vec![Point::default(); end];
-        for batch in self.batches {
+        for batch in std::mem::take(&mut self.batches) {
             let mut put = |row: usize, value: f64| {
                 let place = &mut next[batch.series[row] as usize];
                 points[*place] = Point {
@@ -174,6 +189,9 @@ impl Rows {
                 _ => values::<Float64Type>(&batch.values).for_each(|(row, value)| put(row, value)),
             }
         }
+        // The batches are gone.
+        let bytes = end * (ROW - size_of::<Point>());
+        (self.reservation).shrink(bytes.min(self.reservation.size()));
         let (mut rest, mut start) = (&mut points[..], 0);
         for &end in &ends {
             let series;
@@ -215,12 +233,13 @@ fn record_batch(
         safe: false,
         ..Default::default()
     };
+    let series = cast_with_options(&series, schema.field(0).data_type(), &options)?;
     let timestamps = cast_with_options(&timestamps, schema.field(1).data_type(), &options)?;
     let columns = vec![series, timestamps, values];
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
 
-/// Points in order, of which batches are made one at a time.
+/// Sorted points, returned in batches.
 pub(super) struct Sorted {
     schema: SchemaRef,
     /// Each series once, in order.
@@ -242,13 +261,17 @@ impl Sorted {
     }
 
     fn batch(&mut self, start: usize, end: usize) -> Result<RecordBatch> {
+        let first = self.series;
         let mut series = Vec::with_capacity(end - start);
         while start + series.len() < end {
             let until = self.ends[self.series].min(end);
-            series.resize(until - start, self.series as u64);
+            series.resize(until - start, (self.series - first) as u64);
             self.series += usize::from(until == self.ends[self.series]);
         }
         self.row = end;
+        // Views would keep the texts of all series.
+        let last = self.series.min(self.keys.len() - 1);
+        let keys = compact(self.keys.slice(first, last + 1 - first));
         let points = || self.points[start..end].iter();
         let timestamps = points().map(|point| point.timestamp);
         let values: ArrayRef = match self.schema.field(2).data_type() {
@@ -259,7 +282,7 @@ impl Sorted {
                 points().map(|point| point.value),
             )),
         };
-        let series = take(&self.keys, &UInt64Array::from(series), None)?;
+        let series = take(&keys, &UInt64Array::from(series), None)?;
         record_batch(
             &self.schema,
             series,

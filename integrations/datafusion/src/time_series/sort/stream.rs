@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::LexOrdering;
@@ -20,7 +21,8 @@ use super::external;
 use super::rows::Rows;
 use crate::memory::share;
 
-/// Returns the sorted points of a partition. Dropping the stream stops the work.
+/// Returns the sorted points of a partition. Dropping the stream stops the work, except that a sort
+/// that has begun ends first, on a thread of its own.
 pub(super) fn run(
     names: &ColumnNames,
     order: LexOrdering,
@@ -52,8 +54,12 @@ pub(super) fn run(
                 return external::sort(order, Box::pin(all), context);
             }
         }
+        // A large partition takes seconds, in which other tasks go on.
         let sorting = compute.timer();
-        let mut sorted = rows.sort()?;
+        let task = SpawnedTask::spawn_blocking(|| rows.sort());
+        let joined = task.join_unwind().await;
+        let mut sorted =
+            joined.map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
         drop(sorting);
         let batch_size = context.session_config().batch_size();
         let batches = std::iter::from_fn(move || {
@@ -66,7 +72,7 @@ pub(super) fn run(
     let batches = stream::once(sorted)
         .try_flatten()
         .map_ok(move |batch| batch.record_output(&baseline));
-    // Returning sorted points does not read the input, whose waiting lets other tasks run.
+    // Sorted points are returned without waiting for the input: other tasks have to get their turn.
     Ok(make_cooperative(Box::pin(RecordBatchStreamAdapter::new(
         schema, batches,
     ))))
