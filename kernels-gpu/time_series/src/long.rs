@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
 use crate::aggregate::Aggregate;
-use crate::points::{PER_THREAD, Source, THREADS, Value, for_pairs};
+use crate::points::{PER_THREAD, Source, THREADS, TILE, Value, for_pairs};
 use crate::reduce::Results;
 use crate::segments::{Exchange, states_before};
 use crate::stage::{LAST, Stage};
@@ -26,6 +26,11 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         last_heads: *mut u32,
         results: R,
     ) {
+        if self.heads == 0 && self.points.timestamps.len() - self.start >= TILE as usize {
+            // SAFETY: the same for all threads; the rest is passed on to the caller.
+            unsafe { self.within_bucket::<S>(scratch) };
+            return;
+        }
         let me = thread::thread_idx_x();
         let own_heads = self.mine.heads.count_ones();
         // SAFETY: room for all of it.
@@ -56,7 +61,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             {
                 let is_valid;
                 if is_whole {
-                    state = self.walk_through::<S>(empty);
+                    state = self.walk_through::<S>(me, empty);
                     is_valid = self.aggregate.is_valid(&state);
                 } else {
                     (state, is_valid) = self.walk::<S, false>(&stage, place, empty);
@@ -119,6 +124,53 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 break;
             }
             thread::sync_threads();
+        }
+    }
+
+    /// A whole tile without heads. Merging the states of a warp takes longer than adding 8 points to
+    /// each, so that half of the warps add twice as many, and the other half nothing.
+    ///
+    /// # Safety
+    /// As of [`long`](Self::long).
+    #[inline(always)]
+    unsafe fn within_bucket<S: Source>(&self, scratch: *mut u8) {
+        const ADDING: u32 = THREADS / 2;
+        const _: () = assert!(ADDING == 2 * WARP_SIZE);
+        // The halves take turns, as warps of the same number in their blocks share a scheduler.
+        let turn = self.index as u32 % 2 * ADDING;
+        let me = thread::thread_idx_x() ^ turn;
+        let upper: *mut A::State = scratch.cast();
+        let mut state = self.empty::<S>(0);
+        if me < ADDING {
+            state = self.walk_through::<S>(2 * me, state);
+            state = self.walk_through::<S>(2 * me + 1, state);
+            if !self.aggregate.is_valid(&state) {
+                cold_path();
+                let first = 2 * me * PER_THREAD;
+                state = self.state_of::<S, true>(first, first + 2 * PER_THREAD);
+            }
+            let mut distance = 1;
+            while distance < WARP_SIZE {
+                let later = warp::shuffle_down(FULL_MASK, state, distance);
+                if me.is_multiple_of(2 * distance) {
+                    state = self.aggregate.merge(state, later);
+                }
+                distance *= 2;
+            }
+            if me == WARP_SIZE {
+                // SAFETY: room for a state, which this thread alone writes.
+                unsafe { upper.write(state) };
+            }
+        }
+        thread::sync_threads();
+        if me == 0 {
+            // SAFETY: written before the barrier; room for each tile.
+            unsafe {
+                let state = self.aggregate.merge(state, upper.read());
+                self.pieces.lead.set(self.index, state);
+                // Read if there are places for buckets.
+                self.pieces.trail.set(self.index, self.aggregate.empty());
+            }
         }
     }
 
@@ -185,7 +237,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         while index < self.mine.count {
             let timestamps = self.tile.timestamp_pair(me, index / 2);
             let values = if S::HAS_VALUES {
-                self.tile.value_pair(index / 2)
+                self.tile.value_pair(me, index / 2)
             } else {
                 [0.0; 2]
             };
@@ -222,17 +274,16 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         (state, are_valid & self.aggregate.is_valid(&state))
     }
 
-    /// The state of a thread's points if there are as many as a thread can have, and no head among
+    /// Adds the points of a thread if there are as many as a thread can have, and no head among
     /// them.
     #[inline(always)]
-    fn walk_through<S: Source>(&self, state: A::State) -> A::State {
-        let me = thread::thread_idx_x();
+    fn walk_through<S: Source>(&self, thread: u32, state: A::State) -> A::State {
         let mut state = state;
-        let mut subtrahend = self.subtrahend::<S>(me * PER_THREAD);
+        let mut subtrahend = self.subtrahend::<S>(thread * PER_THREAD);
         for_pairs! { pair {
-            let timestamps = self.tile.timestamp_pair(me, pair as u32);
+            let timestamps = self.tile.timestamp_pair(thread, pair as u32);
             let values = if S::HAS_VALUES {
-                self.tile.value_pair(pair as u32)
+                self.tile.value_pair(thread, pair as u32)
             } else {
                 [0.0; 2]
             };

@@ -85,7 +85,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
 
     /// The state of neighbouring points of the tile, all of one bucket.
     #[inline(always)]
-    fn state_of<S: Source, const CAREFULLY: bool>(&self, first: u32, end: u32) -> A::State {
+    pub fn state_of<S: Source, const CAREFULLY: bool>(&self, first: u32, end: u32) -> A::State {
         let mut state = self.empty::<S>(first);
         let value = |point| {
             if S::HAS_VALUES {

@@ -172,10 +172,10 @@ impl<V: Value> Tile<V> {
         [a as i64, b as i64]
     }
 
-    /// A pair of this thread's values.
+    /// A pair of a thread's values.
     #[inline(always)]
-    pub fn value_pair(&self, pair: u32) -> [f64; 2] {
-        let point = thread::thread_idx_x() * PER_THREAD + 2 * pair;
+    pub fn value_pair(&self, thread: u32, pair: u32) -> [f64; 2] {
+        let point = thread * PER_THREAD + 2 * pair;
         // SAFETY: as above.
         V::of_bits(unsafe { self.values().add(place(point)).cast::<V::Bits>().read() })
     }

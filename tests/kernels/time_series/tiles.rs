@@ -13,6 +13,7 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     buckets_without_points
     long_buckets_among_short_ones
     gaps_among_many_points
+    tiles_within_a_bucket
 } }
 
 fn statistics(every: i64) -> [TimeBuckets; 2] {
@@ -122,6 +123,44 @@ fn gaps_among_many_points<T: Number>() {
             }));
             for aggregation in statistics(35) {
                 check_one(&device, &aggregation, &timestamps, &values);
+            }
+        }
+    }
+}
+
+/// Tiles without the beginning of a bucket, with values that each need another way to add them.
+fn tiles_within_a_bucket<T: Number>() {
+    let points = 7000;
+    let timestamps = Array1::from_iter(0..points as i64);
+    let mut values = values::<T>(points, 9);
+    for (index, value) in [
+        (1500, f64::NAN),
+        (2049, 1e150),
+        (2600, -1e200),
+        (3071, f64::NAN),
+        (4000, 1e-200),
+        (5200, f64::INFINITY),
+    ] {
+        values[index] = T::of(value);
+    }
+    for device in devices() {
+        for methods in [&STATISTICS[..], &[Method::MEAN], &[Method::STD.rate()]] {
+            for nan in [Nan::Skip, Nan::Propagate] {
+                for every in [5000, 10_000] {
+                    let aggregation = TimeBuckets::every(every).methods(methods).nan(nan);
+                    check_one(&device, &aggregation, &timestamps, &values);
+                }
+            }
+        }
+        // Only one value is special, so that it shows in the result.
+        for index in [2049, 2600, 3071] {
+            for value in [f64::NAN, 1e150, 1e-200] {
+                let mut values = Array1::from_elem(points, T::of(0.5));
+                values[index] = T::of(value);
+                for nan in [Nan::Skip, Nan::Propagate] {
+                    let aggregation = TimeBuckets::every(10_000).methods(&STATISTICS).nan(nan);
+                    check_one(&device, &aggregation, &timestamps, &values);
+                }
             }
         }
     }
