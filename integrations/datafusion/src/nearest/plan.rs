@@ -19,7 +19,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use super::exec::NearestExec;
-use super::parameters::{NAME, NearestParameters, VectorColumn, added_fields, check_vectors};
+use super::parameters::{
+    DISTANCE, NAME, NearestParameters, RANK, VectorColumn, added_fields, check_vectors,
+};
 use crate::config::GridstrideConfig;
 use crate::table_function::find_column;
 use crate::volatile::{self, Planning};
