@@ -1,5 +1,6 @@
 //! An executor: runs the tasks of a cluster's queries on one device.
 
+use std::future::pending;
 use std::net::{IpAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use ballista_executor::executor_process::{
 };
 use log::info;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
 use tonic::transport::Channel;
 
 use crate::codec::GridstrideCodec;
@@ -92,9 +94,21 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         ..ExecutorProcessConfig::default()
     });
     let metadata = structure_executor_metadata(&config, options.vcores as u32);
+    let reports = async {
+        tokio::select! {
+            never = report(tasks, metadata, scheduler, heartbeat) => match never {},
+            // An executor that stops must not look alive.
+            () = set(&signalled) => pending().await,
+        }
+    };
+    let overdue = async {
+        set(&signalled).await;
+        sleep(SHUTDOWN).await;
+    };
     tokio::select! {
         ended = start_executor_process(config) => ended?,
-        never = report(tasks, metadata, scheduler, heartbeat) => match never {},
+        () = reports => {}
+        () = overdue => info!("connections are still open: stopping without waiting for them"),
     }
     if signalled.load(Ordering::Relaxed) {
         return Ok(());
@@ -102,6 +116,16 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
     Err(BallistaError::General(
         "stopped: the scheduler is gone, or has counted this executor as lost".to_owned(),
     ))
+}
+
+/// The most time between a signal to stop and the end.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// Waits until a flag is set.
+async fn set(flag: &AtomicBool) {
+    while !flag.load(Ordering::Relaxed) {
+        sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// Returns a client of the scheduler that connects when it is used.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::exit;
 use std::time::Duration;
 
 use clap::Parser;
@@ -53,16 +53,15 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn main() {
     let args = Args::parse();
     log_to_stderr(&args.log);
-    match run(args).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("gridstride-executor: {error}");
-            ExitCode::FAILURE
-        }
+    let result = run(args).await;
+    if let Err(error) = &result {
+        eprintln!("gridstride-executor: {error}");
     }
+    // Returning would wait for calls of the library that have begun.
+    exit(i32::from(result.is_err()))
 }
 
 async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
