@@ -227,7 +227,7 @@ pub(crate) fn shown(name: DeviceName) -> String {
 
 /// Returns the device of `auto` in this process for `auto`, if something has opened it: plans are
 /// shown without opening devices, which takes long and would fix the default.
-pub(crate) fn opened_default(name: DeviceName) -> Option<&'static Device> {
+fn opened_default(name: DeviceName) -> Option<&'static Device> {
     (name == DeviceName::Auto).then(|| DEFAULT.get()).flatten()
 }
 

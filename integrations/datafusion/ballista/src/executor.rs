@@ -1,6 +1,5 @@
 //! An executor: runs the tasks of a cluster's queries on one device.
 
-use std::future::pending;
 use std::net::{IpAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,20 +93,13 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         ..ExecutorProcessConfig::default()
     });
     let metadata = structure_executor_metadata(&config, options.vcores as u32);
-    let reports = async {
-        tokio::select! {
-            never = report(tasks, metadata, scheduler, heartbeat) => match never {},
-            // An executor that stops must not look alive.
-            () = set(&signalled) => pending().await,
-        }
-    };
     let overdue = async {
         set(&signalled).await;
         sleep(SHUTDOWN).await;
     };
     tokio::select! {
         ended = start_executor_process(config) => ended?,
-        () = reports => {}
+        never = report(tasks, metadata, scheduler, heartbeat) => match never {},
         () = overdue => info!("connections are still open: stopping without waiting for them"),
     }
     if signalled.load(Ordering::Relaxed) {

@@ -161,18 +161,13 @@ impl DisplayAs for TimeBucketExec {
         let timestamp = self.keys.len() - 1;
         let schema = self.input.schema();
         let unit = Unit::of("", schema.field(timestamp).data_type()).map_err(|_| fmt::Error)?;
-        let TimeBucketParameters {
-            device, batch_rows, ..
-        } = self.parameters;
         let text = self.parameters.display(unit);
+        let batch_rows = self.parameters.batch_rows;
+        let device = config::shown(self.parameters.device);
         write!(
             f,
             "{NAME}: {text}, batch_rows={batch_rows}, device={device}"
-        )?;
-        match config::opened_default(device) {
-            Some(opened) => write!(f, " (here {opened})"),
-            None => Ok(()),
-        }
+        )
     }
 }
 
