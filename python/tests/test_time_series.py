@@ -250,3 +250,86 @@ def test_mapping():
     assert repr(found) == "<Buckets: sum, count of 2 buckets>"
     assert pl.DataFrame({"start": found.starts, **found}).shape == (2, 3)
     assert isinstance(found, time_series.Buckets)
+
+
+def test_masked_elements_are_nulls():
+    values = np.ma.array([1.0, 100.0, 3.0], mask=[False, True, False])
+    assert aggregate([0, 1, 2], values, 5, "sum")["sum"].tolist() == [4]
+    with pytest.raises(ValueError, match="timestamp 1 is null"):
+        aggregate(np.ma.array([0, 1, 2], mask=[0, 1, 0]), values, 5)
+    with pytest.raises(ValueError, match="the label of point 1 is missing"):
+        aggregate([0, 1, 2], [1.0, 2.0, 3.0], 5, series=np.ma.array([0, 1, 2], mask=[0, 1, 0]))
+
+
+def test_missing_labels_of_pandas_strings():
+    labels = pd.Series(["a", None, "b"], dtype="string")
+    with pytest.raises(ValueError, match="the label of point 1 is missing"):
+        aggregate([0, 1, 2], [1.0, 2.0, 3.0], 5, series=labels)
+
+
+def test_offsets_beyond_the_points():
+    values = pl.Series([1.0, None, 3.0])
+    for offsets in ([0, -1, 3], [0, 9], [0, 4]):
+        with pytest.raises(ValueError, match="offset -?[0-9] at index 1 is not in 0 to the number of points, 3"):
+            aggregate([0, 1, 2], values, 5, offsets=offsets)
+    with pytest.raises(TypeError, match="offsets have the dtype float64"):
+        aggregate([0, 1, 2], values, 5, offsets=[0.0, 3.0])
+    with pytest.raises(TypeError, match="offsets have the dtype int64 and 0 axes"):
+        aggregate([0, 1, 2], values, 5, offsets=3)
+
+
+def test_errors_have_the_index_of_the_caller():
+    with pytest.raises(ValueError, match="is below the one before it") as raised:
+        aggregate([0, 3, 5, 1], pl.Series([1.0, None, 3.0, 4.0]), 5)
+    assert raised.value.index == 3
+    with pytest.raises(ValueError, match="is below the one before it") as raised:
+        aggregate([9, 5, 1, 7], [1.0, 2.0, 3.0, 4.0], 5, series=["a", "b", "a", "b"])
+    assert raised.value.index == 2
+
+
+def test_nat_is_named():
+    with pytest.raises(ValueError, match="aggregate: timestamp 1 is NaT"):
+        aggregate(np.array([1, "NaT"], "M8[s]"), [1.0, 2.0], "5s", sort=True)
+
+
+def test_spans_that_mislead():
+    times, values = np.arange(3).astype("M8[s]"), np.ones(3)
+    with pytest.raises(ValueError, match="every is '1M'"):
+        aggregate(times, values, "1M")
+    assert len(aggregate(times, values, "1m").starts) == len(aggregate(times, values, "1D").starts) == 1
+    for wrong in (2.5, None, pd.offsets.Second(5)):
+        with pytest.raises(TypeError, match="but has to be an integer, a text"):
+            aggregate(times, values, wrong)
+    with pytest.raises(ValueError, match="aggregate: the granularity is 0"):
+        aggregate(times, values, 0)
+    picoseconds = np.array([0, 999, 1000], "M8[ps]")
+    assert aggregate(picoseconds, values, "1ns", "count")["count"].tolist() == [2, 1]
+    # 1 January of year 1 is beyond the range of nanoseconds.
+    with pytest.raises(ValueError, match="origin is"):
+        aggregate(times.astype("M8[ns]"), values, "5s", origin=datetime(1, 1, 1))
+
+
+def test_columns_that_are_none():
+    for wrong in (pl.LazyFrame({"a": [1]}), np.int64(3), pd.DataFrame({"a": [1]})):
+        with pytest.raises(TypeError, match="a column is"):
+            aggregate(wrong, [1.0], 5)
+
+
+def test_zones_of_every_kind():
+    zones = ["Europe/Berlin", "dateutil/Europe/Berlin", timezone(timedelta(hours=2))]
+    for zone in zones:
+        times = pd.date_range("2026-03-29", periods=4, freq="h", tz=zone)
+        table = aggregate(times, np.ones(4), "2h", "count").to_pandas()
+        assert table.index.tz.utcoffset(times[0].replace(tzinfo=None)) == times[0].utcoffset()
+        assert table["count"].sum() == 4
+    arrow = pd.Series(pd.date_range("2026", periods=2, tz="UTC")).astype(pd.ArrowDtype(pa.timestamp("us", "Europe/Berlin")))
+    assert str(aggregate(arrow, np.ones(2), "1d").to_pandas().index.tz) == "Europe/Berlin"
+
+
+def test_rounding_to_datetimes():
+    times = np.arange(12).astype("M8[s]")
+    out = np.zeros(24, "M8[s]")[::2]
+    assert round_timestamps(times, "5s", out=out) is out
+    assert (out == round_timestamps(times, "5s")).all()
+    with pytest.raises(TypeError, match="the dtype of out is datetime64\\[ms\\]"):
+        round_timestamps(times, "5s", out=np.zeros(12, "M8[ms]"))

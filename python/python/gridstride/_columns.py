@@ -19,7 +19,7 @@ class Column(NamedTuple):
     #: The unit of timestamps, if they have one.
     unit: str | None
     #: The time zone of timestamps, if they have one.
-    zone: str | None
+    zone: Any
 
     def ticks(self) -> NDArray[Any]:
         """The timestamps as int64."""
@@ -41,10 +41,15 @@ def column_of(column: Any) -> Column:
         return _from_pandas(column)
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return Column(*_core.from_arrow(column))
-    return _from_numpy(np.asarray(column), None, None)
+    elements = np.asarray(column)
+    # A masked element is a null.
+    valid = ~np.ma.getmaskarray(column) if np.ma.is_masked(column) else None
+    return _from_numpy(elements, valid, None)
 
 
-def _from_numpy(elements: NDArray[Any], valid: NDArray[np.bool_] | None, zone: str | None) -> Column:
+def _from_numpy(elements: NDArray[Any], valid: NDArray[np.bool_] | None, zone: Any) -> Column:
+    if elements.ndim == 0:
+        raise TypeError(f"a column is {elements!r}, without an axis: collect lazy frames first")
     dtype = elements.dtype
     if dtype.kind != "M":
         return Column(elements, valid, None, zone)
@@ -57,9 +62,11 @@ def _from_numpy(elements: NDArray[Any], valid: NDArray[np.bool_] | None, zone: s
 
 
 def _from_pandas(column: Any) -> Column:
+    if not hasattr(column, "dtype"):
+        raise TypeError(f"a column is a {type(column).__name__}, which has several: select one of them")
     zone = None
     if getattr(column.dtype, "tz", None) is not None:
-        zone = str(column.dtype.tz)
+        zone = column.dtype.tz
         # A series has the methods of time zones behind `dt`, an index has them itself.
         zoned = getattr(column, "dt", column)
         column = zoned.tz_convert(None)
@@ -68,6 +75,7 @@ def _from_pandas(column: Any) -> Column:
     # Types of extensions, with nulls.
     import pandas as pd
 
+    zone = zone or getattr(getattr(column.dtype, "pyarrow_dtype", None), "tz", None)
     valid = ~np.asarray(pd.isna(column))
     dtype = getattr(column.dtype, "numpy_dtype", object)
     elements = column.to_numpy(dtype=dtype, na_value=np.zeros(1, dtype)[0])
@@ -82,10 +90,12 @@ def grouped(series: Any, count: int) -> tuple[NDArray[Any], NDArray[np.intp], ND
     keys = np.asarray(series)
     if keys.shape != (count,):
         raise ValueError(f"aggregate: the labels of the series have the shape {keys.shape}, but there are {count} points")
-    # NaN and NaT differ from themselves.
-    is_missing = np.asarray(keys != keys)
+    # NaN and NaT differ from themselves, and pandas' NA is neither equal nor different.
     if keys.dtype.kind == "O":
-        is_missing |= np.fromiter((key is None for key in keys), bool, count)
+        is_missing = np.fromiter((key is None or (key == key) is not True for key in keys), bool, count)
+    else:
+        is_missing = np.asarray(keys != keys)
+    is_missing |= np.ma.getmaskarray(series) if np.ma.is_masked(series) else False
     if is_missing.any():
         raise ValueError(f"aggregate: the label of point {np.argmax(is_missing)} is missing")
     starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
@@ -96,3 +106,14 @@ def grouped(series: Any, count: int) -> tuple[NDArray[Any], NDArray[np.intp], ND
     labels, inverse = np.unique(keys, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
     return labels, np.concatenate(([0], np.cumsum(np.bincount(inverse)))), order
+
+
+def offsets_of(function: str, offsets: Any, count: int) -> NDArray[np.intp]:
+    """Returns offsets of series among `count` points; the library checks their order."""
+    ends = np.asarray(offsets)
+    if ends.ndim != 1 or (ends.size > 0 and ends.dtype.kind not in "iu"):
+        raise TypeError(f"{function}: offsets have the dtype {ends.dtype} and {ends.ndim} axes, but have to be integers with one axis")
+    wrong = np.flatnonzero((ends < 0) | (ends > count))
+    if wrong.size > 0:
+        raise ValueError(f"{function}: offset {ends[wrong[0]]} at index {wrong[0]} is not in 0 to the number of points, {count}")
+    return ends.astype(np.intp)

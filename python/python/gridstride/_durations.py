@@ -8,7 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-_NANOSECONDS = {
+_NANOSECONDS: dict[str, int | Fraction] = {
+    "as": Fraction(1, 10**9),
+    "fs": Fraction(1, 10**6),
+    "ps": Fraction(1, 1000),
     "ns": 1,
     "us": 10**3,
     "ms": 10**6,
@@ -45,7 +48,8 @@ def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
     # pandas' own conversion keeps the nanoseconds.
     exact = point.to_datetime64() if hasattr(point, "to_datetime64") else np.datetime64(point)
     ticks = exact.astype(f"datetime64[{unit}]")
-    if ticks != exact:
+    # A time beyond the unit's range is another one there.
+    if ticks != exact or ticks.astype(exact.dtype) != exact:
         raise ValueError(f"origin is {point!r}, which is no multiple of the timestamps' unit, {unit}")
     return int(ticks.astype(np.int64))
 
@@ -54,11 +58,14 @@ def _nanoseconds(span: str | timedelta | np.timedelta64) -> Fraction:
     if isinstance(span, str):
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-zA-Z]+)", span.strip())
         factor = match and _NANOSECONDS.get(match[2].lower())
-        if not match or not factor:
+        # M is a month in pandas.
+        if not match or not factor or match[2] == "M":
             raise ValueError(
                 f"every is {span!r}, but possible are a number and one of ns, us, ms, s, m, min, h, d and w: 35s, 1.5h"
             )
         return Fraction(match[1]) * factor
+    if not isinstance(span, timedelta | np.timedelta64):
+        raise TypeError(f"every is {span!r}, but has to be an integer, a text such as '35s', a timedelta or a timedelta64")
     # pandas' own conversion keeps the nanoseconds.
     span = span.to_timedelta64() if hasattr(span, "to_timedelta64") else np.timedelta64(span)
     unit, count = np.datetime_data(span.dtype)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import column_of, grouped
+from ._columns import Column, column_of, grouped, offsets_of
 from ._durations import point_in, span_in
 from ._types import Devices
 
@@ -39,7 +40,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         columns: dict[str, NDArray[np.float64]],
         offsets: NDArray[np.int64],
         labels: NDArray[Any] | None,
-        zone: str | None,
+        zone: Any,
     ) -> None:
         self.starts = starts
         self.offsets = offsets
@@ -163,40 +164,82 @@ def aggregate(
     2026-01-01 00:00:00    2.0   2.0
     2026-01-01 00:00:35    1.0   8.0
     """
-    times, points = column_of(timestamps), column_of(values)
+    points = _points("aggregate", timestamps, values, series, offsets)
+    methods = [methods] if isinstance(methods, str) else list(methods)
+    with points.errors("aggregate"):
+        found, starts, columns = _core.aggregate(
+            points.ticks,
+            points.values,
+            offsets=points.offsets,
+            every=span_in(points.times.unit, every),
+            origin=point_in(points.times.unit, origin),
+            methods=methods,
+            fill=fill,
+            nan=nan,
+            ddof=ddof,
+            singletons=singletons,
+            duplicates=duplicates,
+            sort=sort,
+            device=device,
+        )
+    times = points.times
+    return Buckets(times.like(starts), dict(zip(methods, columns, strict=True)), found, points.labels, times.zone)
+
+
+class _Points(NamedTuple):
+    """The points of a call, without nulls, those of a series after each other."""
+
+    times: Column
+    ticks: NDArray[Any]
+    values: NDArray[Any]
+    offsets: list[int] | None
+    labels: NDArray[Any] | None
+    #: Which of the caller's points each point is, if they differ.
+    places: NDArray[np.intp] | None
+
+    @contextmanager
+    def errors(self, function: str) -> Iterator[None]:
+        """Gives exceptions of the library the caller's index, and names NaT."""
+        try:
+            yield
+        except ValueError as error:
+            if self.times.unit is not None:
+                is_nat = np.isnat(self.times.elements.view(f"M8[{self.times.unit}]"))
+                if is_nat.any():
+                    raise ValueError(f"{function}: timestamp {np.argmax(is_nat)} is NaT") from None
+            index = getattr(error, "index", None)
+            if index is not None and self.places is not None and index < len(self.places):
+                error.index = int(self.places[index])  # type: ignore[attr-defined]
+            raise
+
+
+def _points(
+    function: str,
+    timestamps: ArrayLike | Any,
+    values: ArrayLike | Any,
+    series: ArrayLike | Any | None,
+    offsets: ArrayLike | None,
+) -> _Points:
+    times, column = column_of(timestamps), column_of(values)
     if times.valid is not None:
-        raise ValueError(f"aggregate: timestamp {np.argmin(times.valid)} is null")
+        raise ValueError(f"{function}: timestamp {np.argmin(times.valid)} is null")
     if series is not None and offsets is not None:
-        raise ValueError("aggregate: there are series and offsets, of which one is enough")
-    ticks, elements, valid = times.ticks(), points.elements, points.valid
-    labels, ends = None, None if offsets is None else np.asarray(offsets)
+        raise ValueError(f"{function}: there are series and offsets, of which one is enough")
+    ticks, elements, valid = times.ticks(), column.elements, column.valid
+    labels, places = None, None
+    ends = None if offsets is None else offsets_of(function, offsets, len(ticks))
     # The library refuses other lengths.
     if len(ticks) == len(elements):
         if series is not None:
-            labels, ends, order = grouped(series, len(ticks))
-            if order is not None:
-                ticks, elements = ticks[order], elements[order]
-                valid = None if valid is None else valid[order]
+            labels, ends, places = grouped(series, len(ticks))
+            if places is not None:
+                ticks, elements = ticks[places], elements[places]
+                valid = None if valid is None else valid[places]
         if valid is not None:
             ticks, elements = ticks[valid], elements[valid]
+            places = np.flatnonzero(valid) if places is None else places[valid]
             ends = None if ends is None else np.concatenate(([0], np.cumsum(valid)))[ends]
-    methods = [methods] if isinstance(methods, str) else list(methods)
-    found, starts, columns = _core.aggregate(
-        ticks,
-        elements,
-        offsets=None if ends is None else ends.tolist(),
-        every=span_in(times.unit, every),
-        origin=point_in(times.unit, origin),
-        methods=methods,
-        fill=fill,
-        nan=nan,
-        ddof=ddof,
-        singletons=singletons,
-        duplicates=duplicates,
-        sort=sort,
-        device=device,
-    )
-    return Buckets(times.like(starts), dict(zip(methods, columns, strict=True)), found, labels, times.zone)
+    return _Points(times, ticks, elements, None if ends is None else ends.tolist(), labels, places)
 
 
 def round_timestamps(
@@ -204,7 +247,7 @@ def round_timestamps(
     every: int | str | timedelta | np.timedelta64,
     *,
     origin: int | datetime | np.datetime64 = 0,
-    out: NDArray[np.int64] | None = None,
+    out: NDArray[np.int64 | np.datetime64] | None = None,
     device: Devices | None = None,
 ) -> NDArray[Any]:
     """Round timestamps down to the start of their buckets.
@@ -218,14 +261,15 @@ def round_timestamps(
     origin : int, datetime or datetime64
         A time at which a bucket begins.
     out : ndarray, optional
-        An int64 array of the same length, with any stride, to write the result to.
+        An int64 array of the same length, or a datetime64 array of the timestamps' unit, with any stride, to write the
+        result to.
     device : Device, str, or several of them, optional
         Where to compute. The default is the first GPU, or else the CPU.
 
     Returns
     -------
     ndarray
-        The starts, with the dtype of the timestamps, or `out`.
+        The starts, with the dtype of the timestamps, or `out`. Those of columns with a time zone are in UTC.
 
     Raises
     ------
@@ -245,5 +289,8 @@ def round_timestamps(
     if times.valid is not None:
         raise ValueError(f"round_timestamps: timestamp {np.argmin(times.valid)} is null")
     every, origin = span_in(times.unit, every), point_in(times.unit, origin)
-    rounded = _core.round_timestamps(times.ticks(), every=every, origin=origin, out=out, device=device)
-    return rounded if out is not None else times.like(rounded)
+    place: Any = out
+    if isinstance(out, np.ndarray) and times.unit is not None and out.dtype == f"M8[{times.unit}]":
+        place = out.view(np.int64)
+    rounded = _core.round_timestamps(times.ticks(), every=every, origin=origin, out=place, device=device)
+    return times.like(rounded) if out is None else out
