@@ -1,9 +1,10 @@
 //! Calls of the library without Python's global lock.
 
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 use std::time::Duration;
+use std::{process, thread};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -29,11 +30,25 @@ pub fn call<T: Send + 'static>(
     operations: f64,
     work: impl FnOnce() -> gridstride::Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    require_threads()?;
     let result = match operations < LONG {
         true => py.detach(work),
         false => py.detach(|| interruptible(work))?,
     };
     result.or_raise(py, function)
+}
+
+/// Fails in a process that was forked from one with calls. It has none of the threads of the CPU's
+/// pool, so that its calls would wait for ever.
+fn require_threads() -> PyResult<()> {
+    static FIRST: OnceLock<u32> = OnceLock::new();
+    if *FIRST.get_or_init(process::id) == process::id() {
+        return Ok(());
+    }
+    Err(PyRuntimeError::new_err(
+        "this process was forked after calls of gridstride, whose threads it does not have: start processes \
+         with the method 'spawn' or 'forkserver'",
+    ))
 }
 
 fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
 
 use crate::error::OrRaise;
 
@@ -102,6 +103,33 @@ impl PyDevice {
     /// Wait for all work on the device.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.synchronize()).or_raise(py, "Device")
+    }
+
+    /// Pickles hold the name and the limit, so that other processes open the device themselves.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let name = match self.0.kind() {
+            DeviceKind::Simulator => self.kind().to_owned(),
+            _ => self.name(),
+        };
+        let Some(bytes) = self.0.memory_limit() else {
+            let class = py.get_type::<PyDevice>().into_any();
+            return Ok((class, PyTuple::new(py, [name])?));
+        };
+        let unlimited = Bound::new(py, PyDevice::new(py, &name)?)?;
+        let limit = (intern!(py, "with_memory_limit"), bytes);
+        let limit = py.import("operator")?.call_method1("methodcaller", limit)?;
+        Ok((limit, PyTuple::new(py, [unlimited])?))
+    }
+
+    fn __copy__(device: Py<PyDevice>) -> Py<PyDevice> {
+        device
+    }
+
+    fn __deepcopy__(device: Py<PyDevice>, _memo: &Bound<'_, PyAny>) -> Py<PyDevice> {
+        device
     }
 
     fn __repr__(&self) -> String {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::no_choice;
+use crate::error::{no_choice, not_negative};
 
 const DISTANCES: &str = "distances";
 const NEAREST: &str = "nearest";
@@ -69,11 +69,12 @@ pub fn nearest<'py>(
     py: Python<'py>,
     queries: &Bound<'py, PyAny>,
     database: &Bound<'py, PyAny>,
-    k: usize,
+    k: i64,
     metric: &str,
     device: Option<Devices>,
 ) -> PyResult<Nearest<'py>> {
     let options = with_metric(NEAREST, metric)?;
+    let k = not_negative(NEAREST, "k", k)?;
     let queries = Argument::new(NEAREST, "queries", queries)?;
     let database = Argument::new(NEAREST, "database", database)?;
     let devices = Devices::of(py, device);

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::call::call;
 use crate::device::Devices;
+use crate::error::not_negative;
 use crate::sequences::Reader;
 
 const EDIT_DISTANCE: &str = "edit_distance";
@@ -19,7 +20,7 @@ pub fn edit_distances<'py>(
     py: Python<'py>,
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
-    limit: Option<u32>,
+    limit: Option<i64>,
     device: Option<Devices>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let reader = Reader {
@@ -29,9 +30,14 @@ pub fn edit_distances<'py>(
     };
     let (a, b) = (reader.sequences(py, a)?, reader.sequences(py, b)?);
     let devices = Devices::of(py, device);
-    let options = limit.map_or(EditDistance::new(), |limit| {
-        EditDistance::new().with_limit(limit)
-    });
+    let options = match limit {
+        Some(limit) => {
+            let limit = not_negative(EDIT_DISTANCE, "limit", limit)?;
+            // No distance is longer than a sequence, of fewer than 2³² letters.
+            EditDistance::new().with_limit(u32::try_from(limit).unwrap_or(u32::MAX - 1))
+        }
+        None => EditDistance::new(),
+    };
     let operations = entries(&a, &b);
     let found = call(py, EDIT_DISTANCE, operations, move || {
         let distances = options.edit_distances(&devices, &a, &b)?;

@@ -18,9 +18,13 @@ impl<T> OrRaise<T> for gridstride::Result<T> {
 }
 
 /// What the messages name, and its name in this package.
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 8] = [
     ("Unknown::Skip", "unknown='skip'"),
     ("TimeBuckets::order(Order::Sort)", "sort=True"),
+    ("Alphabet::encode", "Alphabet.encode"),
+    ("tuple_length", "tuple"),
+    ("the granularity is", "every is"),
+    ("the granularity ", "every = "),
     ("Device::gpus()", "gridstride.gpus()"),
     ("Device::auto()", "no device"),
 ];
@@ -65,4 +69,13 @@ pub fn no_choice(operation: &str, name: &str, text: &str, possible: &str) -> PyE
     PyValueError::new_err(format!(
         "{operation}: {name} is {text:?}, but possible are {possible}"
     ))
+}
+
+/// Returns an argument that must not be negative.
+pub fn not_negative(operation: &str, name: &str, number: i64) -> PyResult<usize> {
+    usize::try_from(number).map_err(|_| {
+        PyValueError::new_err(format!(
+            "{operation}: {name} is {number}, but has to be 0 at least"
+        ))
+    })
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use gridstride::ndarray::{Array1, Ix1};
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
 
 use crate::array::Argument;
 use crate::error::{OrRaise, no_choice};
@@ -57,6 +57,44 @@ impl PyAlphabet {
         self.0.size()
     }
 
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let class = py.get_type::<PyAlphabet>().into_any();
+        let Some(name) = self.name() else {
+            let letters = PyBytes::new(py, &self.letters());
+            return Ok((class, PyTuple::new(py, [letters])?));
+        };
+        let make = py
+            .import("operator")?
+            .call_method1("methodcaller", (name,))?;
+        Ok((make, PyTuple::new(py, [class])?))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other
+            .cast::<PyAlphabet>()
+            .is_ok_and(|other| self.0 == other.get().0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+
+        let mut hasher = DefaultHasher::new();
+        self.letters().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        if let Some(name) = self.name() {
+            return Ok(format!("Alphabet.{name}()"));
+        }
+        let letters = self.letters().into_iter().map(char::from);
+        let letters = PyString::new(py, &letters.collect::<String>()).repr()?;
+        Ok(format!("Alphabet({letters})"))
+    }
+
     /// Return the codes of a text; `unknown` is 'error' or 'skip', for bytes that are no letters.
     #[pyo3(signature = (text, *, unknown = "error"))]
     fn encode<'py>(
@@ -70,6 +108,22 @@ impl PyAlphabet {
         let unknown = unknown_of(ENCODE, unknown)?;
         let encoded = self.0.encode(text.bytes(), unknown).or_raise(py, ENCODE)?;
         Ok(encoded.codes.into_pyarray(py))
+    }
+}
+
+impl PyAlphabet {
+    /// Returns the name of a given alphabet.
+    fn name(&self) -> Option<&'static str> {
+        let given = [("dna", Alphabet::dna()), ("protein", Alphabet::protein())];
+        let found = given.into_iter().find(|(_, alphabet)| *alphabet == self.0);
+        found.map(|(name, _)| name)
+    }
+
+    /// Returns the first letter of each code.
+    fn letters(&self) -> Vec<u8> {
+        let letter = |code| (0..=u8::MAX).find(|&byte| self.0.code(byte) == Some(code));
+        let codes = (0..=u8::MAX).take(self.0.size());
+        codes.filter_map(letter).collect()
     }
 }
 
@@ -225,6 +279,17 @@ impl PySequences {
         lengths.collect::<Array1<_>>().into_pyarray(py)
     }
 
+    /// Pickles hold the codes of each sequence as bytes, which are codes without an alphabet.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyList>,))> {
+        let sequences = self.0.offsets().windows(2);
+        let sequences = sequences.map(|ends| PyBytes::new(py, &self.0.codes()[ends[0]..ends[1]]));
+        let sequences = PyList::new(py, sequences)?;
+        Ok((py.get_type::<PySequences>(), (sequences,)))
+    }
+
     fn __repr__(&self) -> String {
         let (count, letters) = (self.0.len(), self.0.total_length());
         format!("<Sequences: {count} of {letters} letters in all>")
@@ -252,6 +317,13 @@ impl Reader<'_> {
             return Err(PyTypeError::new_err(message));
         }
         let mut sequences = Sequences::new();
+        if let Ok(array) = object.cast::<PyUntypedArray>()
+            && array.ndim() == 1
+            && Argument::new(operation, "a sequence", object)?.has::<u8>()
+        {
+            let message = format!("{operation}: this is one sequence of codes: put it into a list");
+            return Err(PyTypeError::new_err(message));
+        }
         for item in object.try_iter()? {
             self.with_codes(&item?, |codes| sequences.push(codes))?
                 .or_raise(py, operation)?;

@@ -9,12 +9,13 @@ use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::array::{Argument, Number, Outcome, Output};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, no_choice};
-use crate::sequences::{AlphabetArgument, Reader, unknown_of};
+use crate::error::{OrRaise, no_choice, not_negative};
+use crate::sequences::{AlphabetArgument, PyAlphabet, Reader, unknown_of};
 use crate::session::PySession;
 
 const TENSOR_SKETCH: &str = "TensorSketch";
@@ -44,6 +45,8 @@ pub struct PyTensorSketch {
     sketcher: Sketcher,
     alphabet: Alphabet,
     unknown: Unknown,
+    normalize: bool,
+    form: Form,
 }
 
 #[pymethods]
@@ -53,9 +56,9 @@ impl PyTensorSketch {
     #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
     fn new(
         py: Python<'_>,
-        dim: usize,
-        tuple: usize,
-        seed: u64,
+        dim: i64,
+        tuple: i64,
+        seed: i128,
         alphabet: AlphabetArgument,
         unknown: &str,
         normalize: bool,
@@ -64,6 +67,12 @@ impl PyTensorSketch {
         tables: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     ) -> PyResult<PyTensorSketch> {
         let alphabet = alphabet.0;
+        let dim = not_negative(TENSOR_SKETCH, "dim", dim)?;
+        let tuple = not_negative(TENSOR_SKETCH, "tuple", tuple)?;
+        let Ok(seed) = u64::try_from(seed) else {
+            let message = format!("{TENSOR_SKETCH}: seed is {seed}, not in 0 to 2⁶⁴ − 1");
+            return Err(PyValueError::new_err(message));
+        };
         let tables = match tables {
             Some((hashes, signs)) => given_tables(py, &hashes, &signs, dim)?,
             None => {
@@ -108,7 +117,51 @@ impl PyTensorSketch {
             sketcher,
             alphabet,
             unknown: unknown_of(TENSOR_SKETCH, unknown)?,
+            normalize,
+            form,
         })
+    }
+
+    /// Pickles hold the tables, so that they do not depend on the seed.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((usize, usize), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("alphabet", self.alphabet())?;
+        options.set_item("unknown", self.unknown())?;
+        options.set_item("normalize", self.normalize)?;
+        options.set_item("dtype", self.dtype())?;
+        options.set_item("form", self.form())?;
+        options.set_item("tables", (self.hashes(py), self.signs(py)))?;
+        Ok(((self.dim(), self.tuple()), options))
+    }
+
+    #[getter]
+    fn alphabet(&self) -> PyAlphabet {
+        PyAlphabet(self.alphabet.clone())
+    }
+
+    #[getter]
+    fn unknown(&self) -> &'static str {
+        match self.unknown {
+            Unknown::Error => "error",
+            Unknown::Skip => "skip",
+        }
+    }
+
+    #[getter]
+    fn normalize(&self) -> bool {
+        self.normalize
+    }
+
+    #[getter]
+    fn form(&self) -> &'static str {
+        match self.form {
+            Form::Auto => "auto",
+            Form::Direct => "direct",
+            Form::Fourier => "fourier",
+        }
     }
 
     #[getter]
@@ -163,12 +216,14 @@ impl PyTensorSketch {
         &self,
         py: Python<'_>,
         sequence: &Bound<'_, PyAny>,
-        width: usize,
-        stride: usize,
+        width: i64,
+        stride: i64,
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
         let codes = self.reader(WINDOWS).codes(sequence)?.into();
+        let width = not_negative(WINDOWS, "width", width)?;
+        let stride = not_negative(WINDOWS, "stride", stride)?;
         let windows = (codes, width, stride);
         let devices = Devices::of(py, device);
         with_sketcher!(self, |sketcher| windows_of(

@@ -84,3 +84,10 @@ def test_refused(rng):
         box_overlap(good, good.astype(np.float32))
     with pytest.raises(ValueError, match='algorithm is "tree"'):
         box_overlap(good, algorithm="tree")
+
+
+def test_only_numbers_are_rows(rng):
+    found = box_overlap(boxes(rng, 3, 2, np.int32))
+    for wrong in (slice(0, 1), 1.0):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            found[wrong]

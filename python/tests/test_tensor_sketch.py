@@ -113,7 +113,7 @@ def test_session_and_stream(device, rng, dtype):
 def test_refused():
     with pytest.raises(ValueError, match="TensorSketch: dim, the dimension, is 0, not in 1 to 4096"):
         TensorSketch(0, 2)
-    with pytest.raises(ValueError, match="TensorSketch: tuple_length"):
+    with pytest.raises(ValueError, match="TensorSketch: tuple, the number of letters"):
         TensorSketch(4, 9)
     with pytest.raises(ValueError, match='dtype is "int64", but possible are float32 and float64'):
         TensorSketch(4, 2, dtype=int)

@@ -212,7 +212,7 @@ def test_refused():
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="aggregate: the number of timestamps is 2, the number of values 1"):
         aggregate(times, values[:1], 5)
-    with pytest.raises(ValueError, match="aggregate: the granularity is 0"):
+    with pytest.raises(ValueError, match="aggregate: every is 0"):
         aggregate(times, values, 0)
     with pytest.raises(ValueError, match='aggregate: "mode" is no method: there are count, sum, mean'):
         aggregate(times, values, 5, "mode")
@@ -300,7 +300,7 @@ def test_spans_that_mislead():
     for wrong in (2.5, None, pd.offsets.Second(5)):
         with pytest.raises(TypeError, match="but has to be an integer, a text"):
             aggregate(times, values, wrong)
-    with pytest.raises(ValueError, match="aggregate: the granularity is 0"):
+    with pytest.raises(ValueError, match="aggregate: every is 0, and has to be 1 at least"):
         aggregate(times, values, 0)
     picoseconds = np.array([0, 999, 1000], "M8[ps]")
     assert aggregate(picoseconds, values, "1ns", "count")["count"].tolist() == [2, 1]

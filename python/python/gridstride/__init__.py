@@ -14,7 +14,7 @@ array([[ 5., 11.],
 
 from . import fasta, tensor_sketch, time_series
 from ._box_overlap import Overlaps, box_overlap
-from ._core import Alphabet, Device, Sequences, devices, gpus
+from ._core import Alphabet, Device, Sequences, __version__, devices, gpus
 from ._distances import Nearest, distances, nearest
 from ._edit_distance import edit_distance
 from ._matmul import matmul
@@ -25,6 +25,7 @@ __all__ = [
     "Nearest",
     "Overlaps",
     "Sequences",
+    "__version__",
     "box_overlap",
     "devices",
     "distances",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ class Overlaps:
 
     def __getitem__(self, box: int) -> NDArray[np.int32]:
         """The boxes of the second set that overlap a box of the first."""
-        count = len(self)
+        count, box = len(self), index(box)
         if not -count <= box < count:
             raise IndexError(f"there is no box {box} in the first set: there are {count}")
         box %= count

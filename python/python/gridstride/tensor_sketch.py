@@ -130,6 +130,9 @@ class TensorSketch(_core.TensorSketch):
         """
         return super().sketch(sequences, out=out, device=device)
 
+    def __repr__(self) -> str:
+        return f"<TensorSketch: dim={self.dim}, tuple={self.tuple}, {self.alphabet}, {self.dtype}>"
+
     def windows(
         self,
         sequence: Sequence,
