@@ -10,6 +10,7 @@ mod distances;
 mod edit_distance;
 mod error;
 mod fasta;
+mod gemm;
 mod matmul;
 mod sequences;
 mod session;
@@ -39,6 +40,8 @@ mod _core {
     use crate::edit_distance::edit_distances;
     #[pymodule_export]
     use crate::fasta::parse_fasta;
+    #[pymodule_export]
+    use crate::gemm::gemm;
     #[pymodule_export]
     use crate::matmul::matmul;
     #[pymodule_export]

@@ -44,7 +44,7 @@ pub fn matmul(
             .map(|dtype| PyArrayDescr::new(py, dtype))
             .transpose()?,
         out,
-        options: MatMul::new().precision(precision_of(precision)?),
+        options: MatMul::new().precision(precision_of(MATMUL, precision)?),
         devices: Devices::of(py, device),
     };
     by_dtype!(
@@ -54,13 +54,13 @@ pub fn matmul(
     )
 }
 
-fn precision_of(name: &str) -> PyResult<Precision> {
+pub fn precision_of(operation: &str, name: &str) -> PyResult<Precision> {
     match name {
         "full" => Ok(Precision::Full),
         "tf32" => Ok(Precision::Tf32),
         "bf16x6" => Ok(Precision::F32ByBf16x6),
         _ => Err(no_choice(
-            MATMUL,
+            operation,
             "precision",
             name,
             "full, tf32 and bf16x6",

@@ -17,6 +17,7 @@ from ._box_overlap import Overlaps, box_overlap
 from ._core import Alphabet, Device, Sequences, __version__, devices, gpus
 from ._distances import Nearest, distances, nearest
 from ._edit_distance import edit_distance
+from ._gemm import gemm
 from ._matmul import matmul
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "distances",
     "edit_distance",
     "fasta",
+    "gemm",
     "gpus",
     "matmul",
     "nearest",

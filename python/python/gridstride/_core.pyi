@@ -21,6 +21,7 @@ __all__ = [
     "distances",
     "edit_distances",
     "from_arrow",
+    "gemm",
     "gpus",
     "matmul",
     "nearest",
@@ -189,3 +190,13 @@ def round_timestamps(
     out: NDArray[np.int64] | None,
     device: _Devices | None,
 ) -> NDArray[np.int64]: ...
+def gemm(
+    a: ArrayLike,
+    b: ArrayLike,
+    c: NDArray[Any],
+    *,
+    alpha: float,
+    beta: float,
+    precision: str,
+    device: _Devices | None,
+) -> NDArray[Any]: ...
