@@ -61,7 +61,7 @@ fn distances_of<T: Number + Component>(
 }
 
 /// Distances and indices of the nearest rows.
-type Nearest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>);
+pub type Nearest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>);
 
 #[pyfunction]
 #[pyo3(signature = (queries, database, k, *, metric, device))]
@@ -104,14 +104,14 @@ fn nearest_of<'py, T: Number + Component>(
 }
 
 /// Converts row numbers without a copy. They are below 2⁶³, as no array has more rows.
-fn signed(indices: Array2<u64>) -> Array2<i64> {
+pub fn signed(indices: Array2<u64>) -> Array2<i64> {
     let shape = indices.dim();
     let (indices, _) = indices.into_raw_vec_and_offset();
     let indices = bytemuck::allocation::cast_vec(indices);
     Array2::from_shape_vec(shape, indices).expect("as many as before, in row-major order")
 }
 
-fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {
+pub fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {
     let metric = match name {
         "euclidean" => Metric::L2,
         "sqeuclidean" => Metric::SquaredL2,

@@ -14,6 +14,7 @@ mod gemm;
 mod matmul;
 mod sequences;
 mod session;
+mod slide;
 mod tensor_sketch;
 mod time_series;
 
@@ -48,6 +49,8 @@ mod _core {
     use crate::sequences::{PyAlphabet, PySequences};
     #[pymodule_export]
     use crate::session::PySession;
+    #[pymodule_export]
+    use crate::slide::{slide_distances, slide_nearest, slide_paired};
     #[pymodule_export]
     use crate::tensor_sketch::PyTensorSketch;
     #[pymodule_export]

@@ -19,6 +19,7 @@ from ._distances import Nearest, distances, nearest
 from ._edit_distance import edit_distance
 from ._gemm import gemm
 from ._matmul import matmul
+from ._slide import Windows, slide_distances, slide_nearest, slide_paired
 
 __all__ = [
     "Alphabet",
@@ -26,6 +27,7 @@ __all__ = [
     "Nearest",
     "Overlaps",
     "Sequences",
+    "Windows",
     "__version__",
     "box_overlap",
     "devices",
@@ -36,6 +38,9 @@ __all__ = [
     "gpus",
     "matmul",
     "nearest",
+    "slide_distances",
+    "slide_nearest",
+    "slide_paired",
     "tensor_sketch",
     "time_series",
 ]

@@ -27,6 +27,9 @@ __all__ = [
     "nearest",
     "parse_fasta",
     "round_timestamps",
+    "slide_distances",
+    "slide_nearest",
+    "slide_paired",
 ]
 
 __version__: str
@@ -200,3 +203,27 @@ def gemm(
     precision: str,
     device: _Devices | None,
 ) -> NDArray[Any]: ...
+def slide_distances(
+    a: tuple[ArrayLike, Sequence[int]],
+    b: tuple[ArrayLike, Sequence[int]],
+    *,
+    metric: str,
+    out: NDArray[np.float64] | None,
+    device: _Devices | None,
+) -> NDArray[np.float64]: ...
+def slide_paired(
+    a: tuple[ArrayLike, Sequence[int]],
+    b: tuple[ArrayLike, Sequence[int]],
+    *,
+    metric: str,
+    out: NDArray[np.float64] | None,
+    device: _Devices | None,
+) -> NDArray[np.float64]: ...
+def slide_nearest(
+    queries: tuple[ArrayLike, Sequence[int]],
+    database: tuple[ArrayLike, Sequence[int]],
+    k: int,
+    *,
+    metric: str,
+    device: _Devices | None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
