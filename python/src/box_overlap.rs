@@ -1,7 +1,7 @@
 //! Pairs of overlapping boxes.
 
 use gridstride::Device;
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps};
 use gridstride::ndarray::Ix2;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ use crate::error::no_choice;
 const BOX_OVERLAP: &str = "box_overlap";
 
 /// Where each row begins among the indices, and the indices.
-type Pairs<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>);
+pub type Pairs<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>);
 
 #[pyfunction]
 #[pyo3(signature = (set1, set2, *, algorithm, device))]
@@ -25,16 +25,7 @@ pub fn box_overlap<'py>(
     algorithm: &str,
     device: Option<Devices>,
 ) -> PyResult<Pairs<'py>> {
-    let algorithm = match algorithm {
-        "auto" => Algorithm::Auto,
-        "brute_force" => Algorithm::BruteForce,
-        "indexed" => Algorithm::Indexed,
-        _ => {
-            let possible = "auto, brute_force and indexed";
-            return Err(no_choice(BOX_OVERLAP, "algorithm", algorithm, possible));
-        }
-    };
-    let search = BoxOverlap::new().algorithm(algorithm);
+    let search = with_algorithm(BOX_OVERLAP, algorithm)?;
     let set1 = Argument::new(BOX_OVERLAP, "set1", set1)?;
     let set2 = set2.map(|set2| Argument::new(BOX_OVERLAP, "set2", set2));
     let set2 = set2.transpose()?;
@@ -57,17 +48,31 @@ fn overlaps_of<'py, T: Number + Coordinate>(
     let set2 = set2.map(|set2| set2.input::<T, Ix2>(None)).transpose()?;
     let rows = set2.as_ref().unwrap_or(&set1).view().nrows();
     let operations = set1.view().nrows() as f64 * rows as f64;
-    let (offsets, indices) = call(py, BOX_OVERLAP, operations, move || {
-        let found = match set2 {
-            Some(set2) => search.overlaps(&devices, set1.view(), set2.view()),
-            None => search.self_overlaps(&devices, set1.view()),
-        };
-        let (offsets, indices) = found?.into_parts();
-        let (indices, _) = indices.into_raw_vec_and_offset();
-        Ok((offsets, indices))
+    let found = call(py, BOX_OVERLAP, operations, move || match set2 {
+        Some(set2) => search.overlaps(&devices, set1.view(), set2.view()),
+        None => search.self_overlaps(&devices, set1.view()),
     })?;
+    Ok(pairs(py, found))
+}
+
+pub fn pairs(py: Python<'_>, found: Overlaps) -> Pairs<'_> {
+    let (offsets, indices) = found.into_parts();
+    let (indices, _) = indices.into_raw_vec_and_offset();
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
     let offsets = bytemuck::allocation::cast_vec::<usize, i64>(offsets);
     let indices = bytemuck::allocation::cast_vec::<u32, i32>(indices);
-    Ok((offsets.into_pyarray(py), indices.into_pyarray(py)))
+    (offsets.into_pyarray(py), indices.into_pyarray(py))
+}
+
+pub fn with_algorithm(operation: &str, name: &str) -> PyResult<BoxOverlap> {
+    let algorithm = match name {
+        "auto" => Algorithm::Auto,
+        "brute_force" => Algorithm::BruteForce,
+        "indexed" => Algorithm::Indexed,
+        _ => {
+            let possible = "auto, brute_force and indexed";
+            return Err(no_choice(operation, "algorithm", name, possible));
+        }
+    };
+    Ok(BoxOverlap::new().algorithm(algorithm))
 }

@@ -16,7 +16,7 @@ use crate::error::OrRaise;
 const LONG: f64 = 1e8;
 
 /// The time between two looks at Python's signals.
-const POLL: Duration = Duration::from_millis(50);
+pub const POLL: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the global lock, so that other threads of Python run meanwhile.
 ///

@@ -3,7 +3,9 @@
 
 mod array;
 mod arrow;
+mod box_counts;
 mod box_overlap;
+mod box_slices;
 mod call;
 mod device;
 mod distances;
@@ -32,7 +34,11 @@ mod _core {
     #[pymodule_export]
     use crate::arrow::from_arrow;
     #[pymodule_export]
+    use crate::box_counts::box_overlap_counts;
+    #[pymodule_export]
     use crate::box_overlap::box_overlap;
+    #[pymodule_export]
+    use crate::box_slices::{PyBoxSlices, box_overlap_slices};
     #[pymodule_export]
     use crate::device::{PyDevice, devices, gpus};
     #[pymodule_export]

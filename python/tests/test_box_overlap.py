@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import shapely
 
-from gridstride import box_overlap
+from gridstride import box_overlap, box_overlap_counts, box_overlap_slices
 
 
 def boxes(rng, count, dimensions, dtype):
@@ -84,6 +84,62 @@ def test_refused(rng):
         box_overlap(good, good.astype(np.float32))
     with pytest.raises(ValueError, match='algorithm is "tree"'):
         box_overlap(good, algorithm="tree")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_counts(device, rng, dtype):
+    set1, set2 = boxes(rng, 60, 3, dtype), boxes(rng, 80, 3, dtype)
+    for algorithm in ("auto", "brute_force", "indexed"):
+        counts = box_overlap_counts(set1, set2, algorithm=algorithm, device=device)
+        assert counts.dtype == np.int32
+        np.testing.assert_array_equal(counts, np.bincount(pairs_of(set1, set2)[:, 0], minlength=60))
+    np.testing.assert_array_equal(box_overlap_counts(set1, device=device), box_overlap(set1).counts)
+    assert box_overlap_counts(set1[:0], set2, device=device).shape == (0,)
+    with pytest.raises(ValueError, match="box_overlap_counts: row 0 of set2 is no box"):
+        box_overlap_counts(set1, set2[:, [3, 4, 5, 0, 1, 2]] + np.array([9, 0, 0, 0, 0, 0], dtype), device=device)
+
+
+@pytest.mark.parametrize("max_pairs", [0, 7, 10_000])
+@pytest.mark.parametrize("is_self", [False, True])
+def test_slices(device, rng, max_pairs, is_self):
+    set1 = boxes(rng, 40, 2, np.float64)
+    set2 = None if is_self else boxes(rng, 50, 2, np.float64)
+    expected = box_overlap(set1, set2)
+    found, next_row = [], 0
+    for rows, overlaps in box_overlap_slices(set1, set2, max_pairs=max_pairs, device=device):
+        assert rows.start == next_row and overlaps.shape == (len(rows), expected.shape[1])
+        assert len(overlaps.indices) <= max_pairs or len(rows) == 1
+        found.append(overlaps.pairs() + [rows.start, 0])
+        next_row = rows.stop
+    assert next_row == 40 and (len(found) == 1) == (max_pairs == 10_000)
+    np.testing.assert_array_equal(np.concatenate(found), expected.pairs())
+
+
+def test_slices_end_early_and_fail(device, rng):
+    set1 = boxes(rng, 40, 2, np.float64)
+    slices = box_overlap_slices(set1, max_pairs=1, device=device)
+    assert next(slices).rows.start == 0
+    del slices
+    assert list(box_overlap_slices(set1[:0], max_pairs=1, device=device)) == []
+    with pytest.raises(ValueError, match="box_overlap_slices: row 0 of") as raised:
+        list(box_overlap_slices(np.full((2, 4), np.nan), max_pairs=1, device=device))
+    assert raised.value.index == 0
+    with pytest.raises(ValueError, match="max_pairs is -1"):
+        list(box_overlap_slices(set1, max_pairs=-1))
+
+
+def test_matrices(rng):
+    set1, set2 = boxes(rng, 30, 2, np.int32), boxes(rng, 40, 2, np.int32)
+    found = box_overlap(set1, set2)
+    np.testing.assert_array_equal(np.argwhere(found.toarray()), found.pairs())
+    assert found.toarray().shape == (30, 40)
+    matrix = found.to_matrix(3)
+    assert matrix.shape == (30, 3) and matrix.dtype == np.int32
+    for row, expected in zip(matrix, found):
+        assert row[row >= 0].tolist() == expected[:3].tolist() and (row[len(expected) :] == -1).all()
+    assert found.to_matrix(0).shape == (30, 0)
+    shapes = shapely.box(*set1.T)[:, None], shapely.box(*set2.T)[None]
+    np.testing.assert_array_equal(found.toarray(), shapely.intersects(*shapes))
 
 
 def test_only_numbers_are_rows(rng):

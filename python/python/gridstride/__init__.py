@@ -13,7 +13,7 @@ array([[ 5., 11.],
 """
 
 from . import fasta, tensor_sketch, time_series
-from ._box_overlap import Overlaps, box_overlap
+from ._box_overlap import Overlaps, OverlapSlice, box_overlap, box_overlap_counts, box_overlap_slices
 from ._core import Alphabet, Device, Sequences, __version__, devices, gpus
 from ._distances import Nearest, distances, nearest
 from ._edit_distance import edit_distance
@@ -25,11 +25,14 @@ __all__ = [
     "Alphabet",
     "Device",
     "Nearest",
+    "OverlapSlice",
     "Overlaps",
     "Sequences",
     "Windows",
     "__version__",
     "box_overlap",
+    "box_overlap_counts",
+    "box_overlap_slices",
     "devices",
     "distances",
     "edit_distance",

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,23 @@ class Overlaps:
         """Return the pairs (box of the first set, box of the second), sorted, of shape (p, 2)."""
         first = np.repeat(np.arange(len(self)), self.counts)
         return np.column_stack((first, self.indices))
+
+    def toarray(self) -> NDArray[np.bool_]:
+        """Return a dense array of bool of shape (n, m), whose elements are True where boxes overlap."""
+        matrix = np.zeros(self.shape, bool)
+        matrix[np.repeat(np.arange(len(self)), self.counts), self.indices] = True
+        return matrix
+
+    def to_matrix(self, limit: int) -> NDArray[np.int32]:
+        """Return the first `limit` boxes of each row as an array of shape (n, limit), padded with −1."""
+        if limit < 0:
+            raise ValueError(f"to_matrix: limit is {limit}, but has to be 0 at least")
+        rows = np.repeat(np.arange(len(self)), self.counts)
+        columns = np.arange(len(self.indices)) - self.offsets[rows]
+        is_kept = columns < limit
+        matrix = np.full((len(self), limit), -1, np.int32)
+        matrix[rows[is_kept], columns[is_kept]] = self.indices[is_kept]
+        return matrix
 
     def to_scipy(self) -> csr_array:
         """Return a sparse array of bool, whose elements are True where boxes overlap."""
@@ -115,3 +133,90 @@ def box_overlap(
     offsets, indices = _core.box_overlap(set1, set2, algorithm=algorithm, device=device)
     count = len(offsets) - 1
     return Overlaps(offsets, indices, (count, count if set2 is None else np.shape(set2)[0]))
+
+
+def box_overlap_counts(
+    set1: ArrayLike,
+    set2: ArrayLike | None = None,
+    *,
+    algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
+    device: Devices | None = None,
+) -> NDArray[np.int32]:
+    """Count the boxes of `set2` that overlap each box of `set1`, without the pairs.
+
+    Parameters
+    ----------
+    set1, set2 : array_like
+        Boxes, as in `box_overlap`. Without `set2`, the result counts the boxes j > i of `set1` that overlap box i.
+    algorithm : {'auto', 'brute_force', 'indexed'}
+        As in `box_overlap`.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    ndarray
+        int32: a number for each box of `set1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import box_overlap_counts
+    >>> boxes = np.array([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 3.0, 3.0], [3.0, 3.0, 4.0, 4.0]])
+    >>> box_overlap_counts(boxes, boxes), box_overlap_counts(boxes)
+    (array([2, 3, 2], dtype=int32), array([1, 1, 0], dtype=int32))
+    """
+    return _core.box_overlap_counts(set1, set2, algorithm=algorithm, device=device)
+
+
+class OverlapSlice(NamedTuple):
+    """The pairs of consecutive boxes of the first set: an element of `box_overlap_slices`."""
+
+    #: The boxes of the first set.
+    rows: range
+    #: Their pairs. Row i of `overlaps` is box ``rows[i]``.
+    overlaps: Overlaps
+
+
+def box_overlap_slices(
+    set1: ArrayLike,
+    set2: ArrayLike | None = None,
+    *,
+    max_pairs: int,
+    algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
+    device: Devices | None = None,
+) -> Iterator[OverlapSlice]:
+    """Find all pairs of overlapping boxes slice by slice, for results larger than memory.
+
+    The next slice is computed while the caller uses one. Leave the boxes unchanged until the iteration ends.
+
+    Parameters
+    ----------
+    set1, set2 : array_like
+        Boxes, as in `box_overlap`.
+    max_pairs : int
+        The largest number of pairs of a slice. A slice of one box may have more.
+    algorithm : {'auto', 'brute_force', 'indexed'}
+        As in `box_overlap`.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Yields
+    ------
+    OverlapSlice
+        ``rows`` and ``overlaps`` of the next boxes of `set1`, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import box_overlap_slices
+    >>> boxes = np.array([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 3.0, 3.0], [3.0, 3.0, 4.0, 4.0]])
+    >>> for rows, overlaps in box_overlap_slices(boxes, boxes, max_pairs=5):
+    ...     print(rows, overlaps.indices)
+    range(0, 2) [0 1 0 1 2]
+    range(2, 3) [1 2]
+    """
+    slices = _core.box_overlap_slices(set1, set2, max_pairs, algorithm=algorithm, device=device)
+    columns = np.shape(set1 if set2 is None else set2)[0]
+    for start, end, (offsets, indices) in slices:
+        yield OverlapSlice(range(start, end), Overlaps(offsets, indices, (end - start, columns)))

@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 __all__ = [
     "Alphabet",
+    "BoxSlices",
     "Device",
     "Sequences",
     "SketchSession",
@@ -17,6 +18,8 @@ __all__ = [
     "__version__",
     "aggregate",
     "box_overlap",
+    "box_overlap_counts",
+    "box_overlap_slices",
     "devices",
     "distances",
     "edit_distances",
@@ -142,6 +145,11 @@ class TensorSketch:
     ) -> NDArray[Any]: ...
     def session(self, *, device: Device | str | None) -> SketchSession: ...
 
+@final
+class BoxSlices:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[int, int, tuple[NDArray[np.int64], NDArray[np.int32]]]: ...
+
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -227,3 +235,9 @@ def slide_nearest(
     metric: str,
     device: _Devices | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def box_overlap_counts(
+    set1: ArrayLike, set2: ArrayLike | None, *, algorithm: str, device: _Devices | None
+) -> NDArray[np.int32]: ...
+def box_overlap_slices(
+    set1: ArrayLike, set2: ArrayLike | None, max_pairs: int, *, algorithm: str, device: _Devices | None
+) -> BoxSlices: ...

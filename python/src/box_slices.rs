@@ -1,0 +1,122 @@
+//! Pairs of overlapping boxes in slices, for results larger than memory.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use gridstride::box_overlap::{BoxOverlap, Coordinate, OverlapSlice};
+use gridstride::ndarray::Ix2;
+use gridstride::{Device, Result};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::array::{Argument, Input, Number, by_dtype};
+use crate::box_overlap::{Pairs, pairs, with_algorithm};
+use crate::call::POLL;
+use crate::device::Devices;
+use crate::error::{OrRaise, not_negative};
+
+const SLICES: &str = "box_overlap_slices";
+
+/// An iterator over the pairs of consecutive boxes of the first set.
+///
+/// A thread of its own owns the boxes and the search, and finds the next slice meanwhile. It ends
+/// when the iterator is dropped.
+#[pyclass(frozen, name = "BoxSlices", module = "gridstride._core")]
+pub struct PyBoxSlices(Mutex<Receiver<Result<OverlapSlice>>>);
+
+/// The first box and the end of a slice, and the slice's pairs.
+type Slice<'py> = (usize, usize, Pairs<'py>);
+
+#[pymethods]
+impl PyBoxSlices {
+    fn __iter__(slices: Py<PyBoxSlices>) -> Py<PyBoxSlices> {
+        slices
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Slice<'py>>> {
+        let next = py.detach(|| {
+            let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                match receiver.recv_timeout(POLL) {
+                    Ok(slice) => return Ok(Some(slice)),
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                    Err(RecvTimeoutError::Disconnected) => return PyResult::Ok(None),
+                }
+            }
+        })?;
+        let Some(slice) = next else {
+            return Ok(None);
+        };
+        let OverlapSlice { rows, overlaps } = slice.or_raise(py, SLICES)?;
+        Ok(Some((rows.start, rows.end, pairs(py, overlaps))))
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (set1, set2, max_pairs, *, algorithm, device))]
+pub fn box_overlap_slices(
+    py: Python<'_>,
+    set1: &Bound<'_, PyAny>,
+    set2: Option<&Bound<'_, PyAny>>,
+    max_pairs: i64,
+    algorithm: &str,
+    device: Option<Devices>,
+) -> PyResult<PyBoxSlices> {
+    let max_pairs = not_negative(SLICES, "max_pairs", max_pairs)?;
+    let search = with_algorithm(SLICES, algorithm)?;
+    let set1 = Argument::new(SLICES, "set1", set1)?;
+    let set2 = set2.map(|set2| Argument::new(SLICES, "set2", set2));
+    let set2 = set2.transpose()?;
+    let devices = Devices::of(py, device);
+    by_dtype!(
+        set1,
+        [f32, f64, i32],
+        slices_of(search, &set1, set2.as_ref(), max_pairs, devices)
+    )
+}
+
+fn slices_of<T: Number + Coordinate>(
+    search: BoxOverlap,
+    set1: &Argument<'_>,
+    set2: Option<&Argument<'_>>,
+    max_pairs: usize,
+    devices: Vec<Device>,
+) -> PyResult<PyBoxSlices> {
+    let set1 = set1.input::<T, Ix2>(None)?;
+    let set2 = set2.map(|set2| set2.input::<T, Ix2>(None)).transpose()?;
+    // Without a place, so that a slice is sent when it is taken: two are in memory at a time.
+    let (sender, receiver) = sync_channel(0);
+    let thread = thread::Builder::new().name("gridstride-slices".into());
+    thread
+        .spawn(move || send_slices(&sender, search, &devices, &set1, set2.as_ref(), max_pairs))
+        .map_err(|error| PyRuntimeError::new_err(format!("slices need a thread: {error}")))?;
+    Ok(PyBoxSlices(Mutex::new(receiver)))
+}
+
+/// Sends all slices, or the first error, until nobody receives them.
+fn send_slices<T: Number + Coordinate>(
+    sender: &SyncSender<Result<OverlapSlice>>,
+    search: BoxOverlap,
+    devices: &[Device],
+    set1: &Input<T, Ix2>,
+    set2: Option<&Input<T, Ix2>>,
+    max_pairs: usize,
+) {
+    let slices = match set2 {
+        Some(set2) => search.slices(devices, set1.view(), set2.view(), max_pairs),
+        None => search.self_slices(devices, set1.view(), max_pairs),
+    };
+    match slices {
+        Ok(mut slices) => {
+            while slices
+                .next()
+                .is_some_and(|slice| sender.send(slice).is_ok())
+            {}
+        }
+        Err(error) => {
+            // Fails if nobody asks for the first slice.
+            let _ = sender.send(Err(error));
+        }
+    }
+}
