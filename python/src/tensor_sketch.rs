@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gridstride::Device;
-use gridstride::ndarray::{Array1, Ix2};
+use gridstride::ndarray::{Array1, Ix2, Ix3};
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
 use numpy::{IntoPyArray, PyArray2};
@@ -20,6 +20,7 @@ use crate::session::PySession;
 
 const TENSOR_SKETCH: &str = "TensorSketch";
 const SKETCH: &str = "sketch";
+const SKETCH_ROWS: &str = "sketch_rows";
 const WINDOWS: &str = "windows";
 const SESSION: &str = "session";
 
@@ -211,6 +212,25 @@ impl PyTensorSketch {
         ))
     }
 
+    #[pyo3(signature = (sequences, *, out, device))]
+    fn sketch_rows(
+        &self,
+        py: Python<'_>,
+        sequences: &Bound<'_, PyAny>,
+        out: Option<&Bound<'_, PyAny>>,
+        device: Option<Devices>,
+    ) -> PyResult<Py<PyAny>> {
+        let sequences = self.reader(SKETCH_ROWS).sequences(py, sequences)?;
+        let devices = Devices::of(py, device);
+        with_sketcher!(self, |sketcher| rows_of(
+            py,
+            sketcher.clone(),
+            sequences,
+            out,
+            devices
+        ))
+    }
+
     #[pyo3(signature = (sequence, width, stride, *, out, device))]
     fn windows(
         &self,
@@ -287,6 +307,25 @@ fn sketch_of<T: Entry + Number>(
             out,
             |out| sketcher.sketch_into(&devices, &sequences, out),
             || sketcher.sketch(&devices, &sequences),
+        )
+    })?;
+    Ok(outcome.into_array(py))
+}
+
+fn rows_of<T: Entry + Number>(
+    py: Python<'_>,
+    sketcher: Arc<TensorSketch<T>>,
+    sequences: Arc<Sequences>,
+    out: Option<&Bound<'_, PyAny>>,
+    devices: Vec<Device>,
+) -> PyResult<Py<PyAny>> {
+    let out = Output::<T, Ix3>::new(SKETCH_ROWS, out)?;
+    let operations = operations(sketcher.tables(), sequences.total_length());
+    let outcome = call(py, SKETCH_ROWS, operations, move || {
+        Outcome::of(
+            out,
+            |out| sketcher.sketch_rows_into(&devices, &sequences, out),
+            || sketcher.sketch_rows(&devices, &sequences),
         )
     })?;
     Ok(outcome.into_array(py))

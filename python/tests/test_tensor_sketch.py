@@ -132,3 +132,21 @@ def test_refused():
     assert raised.value.index == 0
     with pytest.raises(ValueError, match="session: there are 2 devices, but it runs on one"):
         sketcher.session(device=["cpu", "cpu"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_all_lengths(device, rng, dtype):
+    sketcher = TensorSketch(16, 3, dtype=dtype, seed=2)
+    sequences = [rng.integers(0, 4, length).astype(np.uint8) for length in (0, 2, 20)]
+    rows = sketcher.sketch_rows(sequences, device=device)
+    assert rows.shape == (3, 4, 16) and rows.dtype == dtype
+    for k in range(1, 4):
+        tables = sketcher.hashes[:, :k], sketcher.signs[:, :k]
+        expected = [definition(codes, *tables, 16) for codes in sequences]
+        # The documented bound of the Fourier form.
+        np.testing.assert_allclose(rows[:, k], expected, atol=1500 * k * 2**-24 * math.comb(20, k), rtol=0)
+    assert (rows[:, 0] == np.eye(16)[0]).all()
+    out = np.zeros((3, 4, 32), dtype)[:, :, ::2]
+    assert sketcher.sketch_rows(sequences, out=out, device=device) is out and (out == rows).all()
+    with pytest.raises(ValueError, match="sketch_rows"):
+        sketcher.sketch_rows(sequences, out=np.zeros((3, 3, 16), dtype))

@@ -140,6 +140,9 @@ class TensorSketch:
     def sketch(
         self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None, device: _Devices | None
     ) -> NDArray[Any]: ...
+    def sketch_rows(
+        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None, device: _Devices | None
+    ) -> NDArray[Any]: ...
     def windows(
         self, sequence: _Sequence, width: int, stride: int, *, out: NDArray[Any] | None, device: _Devices | None
     ) -> NDArray[Any]: ...

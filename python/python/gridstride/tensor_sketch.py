@@ -130,6 +130,40 @@ class TensorSketch(_core.TensorSketch):
         """
         return super().sketch(sequences, out=out, device=device)
 
+    def sketch_rows(
+        self,
+        sequences: Sequences | Iterable[Sequence],
+        *,
+        out: NDArray[Any] | None = None,
+        device: Devices | None = None,
+    ) -> NDArray[Any]:
+        """Sketch sequences with subsequences of every length from 0 to t.
+
+        Parameters
+        ----------
+        sequences : Sequences, or iterable of str, bytes and uint8 arrays
+            Texts in the letters of the alphabet, or arrays of codes.
+        out : ndarray, optional
+            An array of the result's shape and dtype, with any strides, to write the result to.
+        device : Device, str, or several of them, optional
+            Where to compute. The default is the first GPU, or else the CPU.
+
+        Returns
+        -------
+        ndarray
+            Of shape (n, t + 1, dim): row k of a sequence is the sketch with subsequences of k letters.
+
+        Examples
+        --------
+        >>> sketcher = TensorSketch(16, 2)
+        >>> rows = sketcher.sketch_rows(["GATTACA", "CC"])
+        >>> rows.shape
+        (2, 3, 16)
+        >>> bool(np.allclose(rows[:, 2], sketcher.sketch(["GATTACA", "CC"]), atol=1e-4))
+        True
+        """
+        return super().sketch_rows(sequences, out=out, device=device)
+
     def __repr__(self) -> str:
         return f"<TensorSketch: dim={self.dim}, tuple={self.tuple}, {self.alphabet}, {self.dtype}>"
 
