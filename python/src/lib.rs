@@ -17,6 +17,7 @@ mod matmul;
 mod sequences;
 mod session;
 mod slide;
+mod summaries;
 mod tensor_sketch;
 mod time_series;
 
@@ -58,7 +59,9 @@ mod _core {
     #[pymodule_export]
     use crate::slide::{slide_distances, slide_nearest, slide_paired};
     #[pymodule_export]
+    use crate::summaries::{PySummaries, summarize};
+    #[pymodule_export]
     use crate::tensor_sketch::PyTensorSketch;
     #[pymodule_export]
-    use crate::time_series::{aggregate, round_timestamps};
+    use crate::time_series::{aggregate, bucket_counts, round_timestamps};
 }

@@ -3,7 +3,7 @@
 use gridstride::Device;
 use gridstride::ndarray::Ix1;
 use gridstride::time_series::{
-    self, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, Value,
+    self, Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, Value,
 };
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyTypeError;
@@ -15,10 +15,11 @@ use crate::device::Devices;
 use crate::error::{OrRaise, no_choice};
 
 const AGGREGATE: &str = "aggregate";
+const COUNTS: &str = "bucket_counts";
 const ROUND: &str = "round_timestamps";
 
 /// Where each series begins among the buckets, the buckets' starts, and a column for each method.
-type Buckets<'py> = (
+pub type Buckets<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Vec<Bound<'py, PyArray1<f64>>>,
@@ -51,11 +52,7 @@ pub fn aggregate<'py>(
         .methods(&methods.or_raise(py, AGGREGATE)?)
         .fill(fill_of(fill)?)
         .ddof(ddof)
-        .nan(match nan {
-            "skip" => Nan::Skip,
-            "propagate" => Nan::Propagate,
-            _ => return Err(no_choice(AGGREGATE, "nan", nan, "skip and propagate")),
-        })
+        .nan(nan_of(AGGREGATE, nan)?)
         .singletons(match singletons {
             "nan" => Singletons::Nan,
             "drop" => Singletons::Drop,
@@ -68,19 +65,8 @@ pub fn aggregate<'py>(
                 ));
             }
         })
-        .duplicates(match duplicates {
-            "keep" => Duplicates::Keep,
-            "first" => Duplicates::First,
-            "last" => Duplicates::Last,
-            _ => {
-                let possible = "keep, first and last";
-                return Err(no_choice(AGGREGATE, "duplicates", duplicates, possible));
-            }
-        })
-        .order(match sort {
-            true => Order::Sort,
-            false => Order::Required,
-        });
+        .duplicates(duplicates_of(AGGREGATE, duplicates)?)
+        .order(order_of(sort));
     let timestamps = Argument::new(AGGREGATE, "timestamps", timestamps)?;
     let values = Argument::new(AGGREGATE, "values", values)?;
     let devices = Devices::of(py, device);
@@ -102,21 +88,55 @@ fn aggregate_of<'py, T: Number + Value>(
     let timestamps = timestamps.input::<i64, Ix1>(None)?;
     let values = values.input::<T, Ix1>(None)?;
     let operations = values.view().len() as f64;
-    let (offsets, (starts, columns)) = call(py, AGGREGATE, operations, move || {
+    let found = call(py, AGGREGATE, operations, move || {
         let (timestamps, values) = (timestamps.view(), values.view());
-        let found = match offsets {
+        match offsets {
             Some(offsets) => options.aggregate_series(&devices, &offsets, timestamps, values),
             None => options.aggregate(&devices, timestamps, values),
-        }?;
-        let offsets = found.offsets().iter().map(|&offset| offset as i64);
-        Ok((offsets.collect::<Vec<_>>(), found.into_parts()))
+        }
     })?;
+    Ok(buckets(py, found))
+}
+
+pub fn buckets(py: Python<'_>, found: Aggregates) -> Buckets<'_> {
+    let offsets = offsets_of(py, found.offsets());
+    let (starts, columns) = found.into_parts();
     let columns = columns.into_iter().map(|column| column.into_pyarray(py));
-    Ok((
-        offsets.into_pyarray(py),
-        starts.into_pyarray(py),
-        columns.collect(),
-    ))
+    (offsets, starts.into_pyarray(py), columns.collect())
+}
+
+pub fn offsets_of<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray1<i64>> {
+    let offsets = offsets.iter().map(|&offset| offset as i64);
+    offsets.collect::<Vec<_>>().into_pyarray(py)
+}
+
+pub fn nan_of(operation: &str, name: &str) -> PyResult<Nan> {
+    match name {
+        "skip" => Ok(Nan::Skip),
+        "propagate" => Ok(Nan::Propagate),
+        _ => Err(no_choice(operation, "nan", name, "skip and propagate")),
+    }
+}
+
+pub fn duplicates_of(operation: &str, name: &str) -> PyResult<Duplicates> {
+    match name {
+        "keep" => Ok(Duplicates::Keep),
+        "first" => Ok(Duplicates::First),
+        "last" => Ok(Duplicates::Last),
+        _ => Err(no_choice(
+            operation,
+            "duplicates",
+            name,
+            "keep, first and last",
+        )),
+    }
+}
+
+pub fn order_of(sort: bool) -> Order {
+    match sort {
+        true => Order::Sort,
+        false => Order::Required,
+    }
 }
 
 /// Returns the option for `None`, a number, or the name of another way to fill.
@@ -169,4 +189,27 @@ pub fn round_timestamps(
         )
     })?;
     Ok(outcome.into_array(py))
+}
+
+/// The buckets' starts, and their numbers of points.
+type Counts<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Counts the points of each bucket.
+#[pyfunction]
+#[pyo3(signature = (timestamps, *, every, origin, device))]
+pub fn bucket_counts<'py>(
+    py: Python<'py>,
+    timestamps: &Bound<'py, PyAny>,
+    every: i64,
+    origin: i64,
+    device: Option<Devices>,
+) -> PyResult<Counts<'py>> {
+    let timestamps = Argument::new(COUNTS, "timestamps", timestamps)?.input::<i64, Ix1>(None)?;
+    let devices = Devices::of(py, device);
+    let operations = timestamps.view().len() as f64;
+    let found = call(py, COUNTS, operations, move || {
+        time_series::bucket_counts(&devices, timestamps.view(), every, origin)
+    })?;
+    let counts = found.counts.mapv(i64::from);
+    Ok((found.starts.into_pyarray(py), counts.into_pyarray(py)))
 }

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from gridstride import Device, time_series
-from gridstride.time_series import aggregate, round_timestamps
+from gridstride.time_series import aggregate, bucket_counts, round_timestamps, summarize
 
 
 def points(rng, count=400, unit="s"):
@@ -333,3 +333,43 @@ def test_rounding_to_datetimes():
     assert (out == round_timestamps(times, "5s")).all()
     with pytest.raises(TypeError, match="the dtype of out is datetime64\\[ms\\]"):
         round_timestamps(times, "5s", out=np.zeros(12, "M8[ms]"))
+
+
+def test_bucket_counts(device, rng):
+    timestamps, _ = points(rng)
+    found = bucket_counts(timestamps, "35s", origin=3, device=device)
+    starts, counts = np.unique(round_timestamps(timestamps, "35s", origin=3), return_counts=True)
+    assert found.counts.dtype == np.int64
+    np.testing.assert_array_equal(found.starts, starts)
+    np.testing.assert_array_equal(found.counts, counts)
+    assert bucket_counts(timestamps[:0], "35s", device=device).counts.shape == (0,)
+    with pytest.raises(ValueError, match="bucket_counts: .* is below the one before it"):
+        bucket_counts(timestamps[::-1], "35s", device=device)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_summaries(device, rng, dtype):
+    timestamps, values = points(rng)
+    values = values.astype(dtype)
+    fine = summarize(timestamps, values, "35s", device=device)
+    for every, summaries in (("35s", fine), ("70s", fine.resample("70s")), ("7min", fine.resample("70s").resample("7m"))):
+        expected = resampled(timestamps, values.astype(float), every)
+        found = summaries.agg(METHODS[:-1], ddof=1)
+        np.testing.assert_array_equal(found.starts, expected.index.to_numpy())
+        assert len(summaries) == len(expected)
+        for method in METHODS[:-1]:
+            np.testing.assert_allclose(found[method], expected[method], rtol=1e-12, atol=1e-13)
+    assert repr(fine) == f"<Summaries: {len(fine)} buckets>"
+
+
+def test_summaries_of_series(device, rng):
+    timestamps, values = points(rng, 60)
+    labels = np.repeat(["a", "b"], 30)
+    found = summarize(timestamps, values, "35s", series=labels, device=device).resample("70s").agg("max").to_pandas()
+    expected = aggregate(timestamps, values, "70s", "max", series=labels, device=device).to_pandas()
+    pd.testing.assert_frame_equal(found, expected)
+    summaries = summarize(timestamps, values, "35s")
+    with pytest.raises(ValueError, match="agg: summaries do not tell median"):
+        summaries.agg("median")
+    with pytest.raises(ValueError, match="resample: every = 36 is not a multiple"):
+        summaries.resample("36s")

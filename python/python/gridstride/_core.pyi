@@ -14,12 +14,14 @@ __all__ = [
     "Device",
     "Sequences",
     "SketchSession",
+    "Summaries",
     "TensorSketch",
     "__version__",
     "aggregate",
     "box_overlap",
     "box_overlap_counts",
     "box_overlap_slices",
+    "bucket_counts",
     "devices",
     "distances",
     "edit_distances",
@@ -33,6 +35,7 @@ __all__ = [
     "slide_distances",
     "slide_nearest",
     "slide_paired",
+    "summarize",
 ]
 
 __version__: str
@@ -153,6 +156,17 @@ class BoxSlices:
     def __iter__(self) -> Self: ...
     def __next__(self) -> tuple[int, int, tuple[NDArray[np.int64], NDArray[np.int32]]]: ...
 
+@final
+class Summaries:
+    @property
+    def starts(self) -> NDArray[np.int64]: ...
+    @property
+    def offsets(self) -> NDArray[np.int64]: ...
+    def resample(self, every: int) -> Summaries: ...
+    def agg(
+        self, methods: Sequence[str], *, ddof: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.float64]]]: ...
+
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -244,3 +258,18 @@ def box_overlap_counts(
 def box_overlap_slices(
     set1: ArrayLike, set2: ArrayLike | None, max_pairs: int, *, algorithm: str, device: _Devices | None
 ) -> BoxSlices: ...
+def bucket_counts(
+    timestamps: NDArray[Any], *, every: int, origin: int, device: _Devices | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def summarize(
+    timestamps: NDArray[Any],
+    values: NDArray[Any],
+    *,
+    offsets: Sequence[int] | None,
+    every: int,
+    origin: int,
+    nan: str,
+    duplicates: str,
+    sort: bool,
+    device: _Devices | None,
+) -> Summaries: ...

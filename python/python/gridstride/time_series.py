@@ -18,7 +18,7 @@ from ._types import Devices
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Buckets", "aggregate", "round_timestamps"]
+__all__ = ["BucketCounts", "Buckets", "Summaries", "aggregate", "bucket_counts", "round_timestamps", "summarize"]
 
 
 class Buckets(Mapping[str, NDArray[np.float64]]):
@@ -294,3 +294,134 @@ def round_timestamps(
         place = out.view(np.int64)
     rounded = _core.round_timestamps(times.ticks(), every=every, origin=origin, out=place, device=device)
     return times.like(rounded) if out is None else out
+
+
+class BucketCounts(NamedTuple):
+    """The buckets that have points: the result of `bucket_counts`."""
+
+    #: The start of each bucket, with the dtype of the timestamps.
+    starts: NDArray[Any]
+    #: int64: the number of points of each bucket.
+    counts: NDArray[np.int64]
+
+
+def bucket_counts(
+    timestamps: ArrayLike | Any,
+    every: int | str | timedelta | np.timedelta64,
+    *,
+    origin: int | datetime | np.datetime64 = 0,
+    device: Devices | None = None,
+) -> BucketCounts:
+    """Count the points of each bucket of time.
+
+    Parameters
+    ----------
+    timestamps : array_like or column
+        int64 in any unit, or datetime64, not descending.
+    every : int, str, timedelta or timedelta64
+        The length of a bucket, as in `aggregate`.
+    origin : int, datetime or datetime64
+        A time at which a bucket begins.
+    device : Device, str, or several of them, optional
+        Where to compute. The default is the first GPU, or else the CPU.
+
+    Returns
+    -------
+    BucketCounts
+        ``starts`` and ``counts``, as ``numpy.unique(starts, return_counts=True)`` of the points' buckets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import time_series
+    >>> time_series.bucket_counts(np.array([0, 1, 34, 80]), 35)
+    BucketCounts(starts=array([ 0, 70]), counts=array([3, 1]))
+    """
+    points = _points("bucket_counts", timestamps, np.empty(0), None, None)
+    times = points.times
+    with points.errors("bucket_counts"):
+        starts, counts = _core.bucket_counts(
+            points.ticks, every=span_in(times.unit, every), origin=point_in(times.unit, origin), device=device
+        )
+    return BucketCounts(times.like(starts), counts)
+
+
+class Summaries:
+    """Summaries of buckets: the result of `summarize`.
+
+    All methods except percentiles and rates, also of coarser buckets, are computed from them without the points.
+    """
+
+    def __init__(self, summaries: _core.Summaries, times: Column, labels: NDArray[Any] | None) -> None:
+        self._summaries = summaries
+        self._times = times
+        self._labels = labels
+
+    def __len__(self) -> int:
+        """The number of buckets."""
+        return len(self._summaries.starts)
+
+    def __repr__(self) -> str:
+        return f"<Summaries: {len(self)} buckets>"
+
+    def resample(self, every: int | str | timedelta | np.timedelta64) -> Summaries:
+        """Return the summaries of coarser buckets, whose length is a multiple, with the same origin."""
+        coarser = self._summaries.resample(span_in(self._times.unit, every))
+        return Summaries(coarser, self._times, self._labels)
+
+    def agg(self, methods: str | Sequence[str] = "mean", *, ddof: int = 1) -> Buckets:
+        """Return the results of methods as `aggregate` does; percentiles and rates are refused with ValueError."""
+        methods = [methods] if isinstance(methods, str) else list(methods)
+        offsets, starts, columns = self._summaries.agg(methods, ddof=ddof)
+        columns_of = dict(zip(methods, columns, strict=True))
+        return Buckets(self._times.like(starts), columns_of, offsets, self._labels, self._times.zone)
+
+
+def summarize(
+    timestamps: ArrayLike | Any,
+    values: ArrayLike | Any,
+    every: int | str | timedelta | np.timedelta64,
+    *,
+    series: ArrayLike | Any | None = None,
+    offsets: ArrayLike | None = None,
+    origin: int | datetime | np.datetime64 = 0,
+    nan: Literal["skip", "propagate"] = "skip",
+    duplicates: Literal["keep", "first", "last"] = "keep",
+    sort: bool = False,
+    device: Devices | None = None,
+) -> Summaries:
+    """Summarise the values of each bucket of time, in a form from which coarser buckets are computed.
+
+    Parameters
+    ----------
+    timestamps, values, every, series, offsets, origin, nan, duplicates, sort, device
+        As in `aggregate`.
+
+    Returns
+    -------
+    Summaries
+        With the methods ``resample`` and ``agg``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gridstride import time_series
+    >>> minutes = time_series.summarize(np.array([0, 1, 2, 3, 11]), np.array([1.0, 2.0, 4.0, 8.0, 64.0]), 2)
+    >>> hours = minutes.resample(6).agg(["count", "mean"])
+    >>> hours.starts, hours["mean"]
+    (array([0, 6]), array([ 3.75, 64.  ]))
+    """
+    points = _points("summarize", timestamps, values, series, offsets)
+    with points.errors("summarize"):
+        summaries = _core.summarize(
+            points.ticks,
+            points.values,
+            offsets=points.offsets,
+            every=span_in(points.times.unit, every),
+            origin=point_in(points.times.unit, origin),
+            nan=nan,
+            duplicates=duplicates,
+            sort=sort,
+            device=device,
+        )
+    return Summaries(summaries, points.times, points.labels)
