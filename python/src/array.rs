@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use dlpark::DlpackElement;
 use gridstride::Result;
 use gridstride::half::{bf16, f16};
 use gridstride::ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension};
@@ -15,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 /// A type of elements.
-pub trait Number: Element + Copy + Sync + 'static {
+pub trait Number: Element + DlpackElement + Copy + Sync {
     /// numpy's name of the type.
     const NAME: &'static str;
 

@@ -3,29 +3,38 @@
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps};
 use gridstride::ndarray::Ix2;
-use numpy::{IntoPyArray, PyArray1};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Number, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::no_choice;
+use crate::resident::{self, resident};
 
 const BOX_OVERLAP: &str = "box_overlap";
 
 /// Where each row begins among the indices, and the indices.
-pub type Pairs<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i32>>);
+pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pyfunction]
-#[pyo3(signature = (set1, set2, *, algorithm, device))]
+#[pyo3(signature = (set1, set2, *, algorithm, device, stream))]
 pub fn box_overlap<'py>(
     py: Python<'py>,
     set1: &Bound<'py, PyAny>,
     set2: Option<&Bound<'py, PyAny>>,
     algorithm: &str,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Pairs<'py>> {
     let search = with_algorithm(BOX_OVERLAP, algorithm)?;
+    let arguments = [("set1", Some(set1)), ("set2", set2)];
+    if let Some((place, [set1, set2])) =
+        resident(py, BOX_OVERLAP, arguments, device.as_ref(), stream)?
+    {
+        let set1 = set1.expect("given");
+        return resident::box_overlap::overlaps(py, &place, search, set1, set2);
+    }
     let set1 = Argument::new(BOX_OVERLAP, "set1", set1)?;
     let set2 = set2.map(|set2| Argument::new(BOX_OVERLAP, "set2", set2));
     let set2 = set2.transpose()?;
@@ -61,7 +70,8 @@ pub fn pairs(py: Python<'_>, found: Overlaps) -> Pairs<'_> {
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
     let offsets = bytemuck::allocation::cast_vec::<usize, i64>(offsets);
     let indices = bytemuck::allocation::cast_vec::<u32, i32>(indices);
-    (offsets.into_pyarray(py), indices.into_pyarray(py))
+    let (offsets, indices) = (offsets.into_pyarray(py), indices.into_pyarray(py));
+    (offsets.into_any(), indices.into_any())
 }
 
 pub fn with_algorithm(operation: &str, name: &str) -> PyResult<BoxOverlap> {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::error::OrRaise;
+use crate::resident::{PyDeviceArray, uploaded};
 
 /// A device: the CPU, an NVIDIA GPU, or the simulator, which runs the GPU's kernels on the CPU.
 ///
@@ -33,6 +34,13 @@ use crate::error::OrRaise;
 /// <Device cpu, at most 1048576 bytes>
 #[pyclass(frozen, name = "Device", module = "gridstride")]
 pub struct PyDevice(Device);
+
+impl PyDevice {
+    /// Makes a handle for Python.
+    pub fn of(device: Device) -> PyDevice {
+        PyDevice(device)
+    }
+}
 
 #[pymethods]
 impl PyDevice {
@@ -100,9 +108,40 @@ impl PyDevice {
         PyDevice(self.0.with_memory_limit(bytes))
     }
 
-    /// Wait for all work on the device.
+    /// Copy an array to the memory of the device.
+    ///
+    /// Parameters
+    /// ----------
+    /// array : array_like
+    ///     float32, float64, float16, bfloat16, int32, int64 or uint8, with any strides.
+    /// stream : int or stream of torch, cupy or numba, optional
+    ///     The stream of a GPU that orders the work on the array. The default is CUDA's legacy
+    ///     default stream.
+    ///
+    /// Returns
+    /// -------
+    /// DeviceArray
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from gridstride import Device
+    /// >>> Device("cpu").upload(np.arange(3.0))
+    /// <DeviceArray (3,) float64 on cpu>
+    #[pyo3(signature = (array, *, stream = None))]
+    fn upload(
+        &self,
+        py: Python<'_>,
+        array: &Bound<'_, PyAny>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyDeviceArray> {
+        uploaded(py, &self.0, array, stream)
+    }
+
+    /// Wait for all work on the device, of all streams.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.synchronize()).or_raise(py, "Device")
+        py.detach(|| self.0.synchronize_all())
+            .or_raise(py, "Device")
     }
 
     /// Pickles hold the name and the limit, so that other processes open the device themselves.
@@ -174,7 +213,8 @@ pub fn gpus(py: Python<'_>) -> Vec<PyDevice> {
     py.detach(|| Device::gpus().into_iter().map(PyDevice).collect())
 }
 
-fn named(py: Python<'_>, name: &str) -> PyResult<Device> {
+/// Returns the device with a name.
+pub fn named(py: Python<'_>, name: &str) -> PyResult<Device> {
     match name {
         "auto" => Ok(py.detach(auto)),
         "cpu" => Ok(Device::cpu()),
@@ -217,9 +257,17 @@ impl Devices {
     /// # Errors
     /// ValueError for several devices.
     pub fn one_of(py: Python<'_>, operation: &str, argument: Option<Devices>) -> PyResult<Device> {
-        match <[Device; 1]>::try_from(Devices::of(py, argument)) {
-            Ok([device]) => Ok(device),
-            Err(devices) => Err(PyValueError::new_err(format!(
+        Devices(Devices::of(py, argument)).only(operation)
+    }
+
+    /// Returns the only device.
+    ///
+    /// # Errors
+    /// ValueError for several devices, or none.
+    pub fn only(&self, operation: &str) -> PyResult<Device> {
+        match &self.0[..] {
+            [device] => Ok(device.clone()),
+            devices => Err(PyValueError::new_err(format!(
                 "{operation}: there are {} devices, but it runs on one",
                 devices.len()
             ))),

@@ -3,28 +3,36 @@
 use gridstride::Device;
 use gridstride::distances::{Component, Distances, Metric};
 use gridstride::ndarray::{Array2, Ix2};
-use numpy::{IntoPyArray, PyArray2};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::{no_choice, not_negative};
+use crate::resident::{self, resident};
 
 const DISTANCES: &str = "distances";
 const NEAREST: &str = "nearest";
 
 #[pyfunction]
-#[pyo3(signature = (a, b, *, metric, out, device))]
-pub fn distances(
-    py: Python<'_>,
-    a: &Bound<'_, PyAny>,
-    b: Option<&Bound<'_, PyAny>>,
+#[pyo3(signature = (a, b, *, metric, out, device, stream))]
+pub fn distances<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: Option<&Bound<'py, PyAny>>,
     metric: &str,
-    out: Option<&Bound<'_, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let options = with_metric(DISTANCES, metric)?;
+    let arguments = [("a", Some(a)), ("b", b), ("out", out)];
+    if let Some((place, [a, b, to])) = resident(py, DISTANCES, arguments, device.as_ref(), stream)?
+    {
+        let a = a.expect("given");
+        return resident::distances::distances(py, &place, options, a, b, to.zip(out));
+    }
     let a = Argument::new(DISTANCES, "a", a)?;
     let b = b.map(|b| Argument::new(DISTANCES, "b", b)).transpose()?;
     let devices = Devices::of(py, device);
@@ -61,10 +69,10 @@ fn distances_of<T: Number + Component>(
 }
 
 /// Distances and indices of the nearest rows.
-pub type Nearest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>);
+pub type Nearest<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 #[pyfunction]
-#[pyo3(signature = (queries, database, k, *, metric, device))]
+#[pyo3(signature = (queries, database, k, *, metric, device, stream))]
 pub fn nearest<'py>(
     py: Python<'py>,
     queries: &Bound<'py, PyAny>,
@@ -72,9 +80,16 @@ pub fn nearest<'py>(
     k: i64,
     metric: &str,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Nearest<'py>> {
     let options = with_metric(NEAREST, metric)?;
     let k = not_negative(NEAREST, "k", k)?;
+    let arguments = [("queries", Some(queries)), ("database", Some(database))];
+    if let Some((place, [Some(queries), Some(database)])) =
+        resident(py, NEAREST, arguments, device.as_ref(), stream)?
+    {
+        return resident::distances::nearest(py, &place, options, queries, database, k);
+    }
     let queries = Argument::new(NEAREST, "queries", queries)?;
     let database = Argument::new(NEAREST, "database", database)?;
     let devices = Devices::of(py, device);
@@ -100,7 +115,8 @@ fn nearest_of<'py, T: Number + Component>(
         let found = options.nearest(&devices, queries.view(), database.view(), k)?;
         Ok((found.distances, signed(found.indices)))
     })?;
-    Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
+    let (distances, indices) = (distances.into_pyarray(py), indices.into_pyarray(py));
+    Ok((distances.into_any(), indices.into_any()))
 }
 
 /// Converts row numbers without a copy. They are below 2⁶³, as no array has more rows.

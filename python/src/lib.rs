@@ -14,6 +14,7 @@ mod error;
 mod fasta;
 mod gemm;
 mod matmul;
+mod resident;
 mod sequences;
 mod session;
 mod slide;
@@ -52,6 +53,8 @@ mod _core {
     use crate::gemm::gemm;
     #[pymodule_export]
     use crate::matmul::matmul;
+    #[pymodule_export]
+    use crate::resident::{PyDeviceArray, on_device};
     #[pymodule_export]
     use crate::sequences::{PyAlphabet, PySequences};
     #[pymodule_export]

@@ -12,6 +12,7 @@ use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::no_choice;
+use crate::resident::{self, resident};
 
 const MATMUL: &str = "matmul";
 
@@ -27,24 +28,39 @@ struct Product<'a, 'py> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (a, b, *, precision, dtype, out, device))]
-pub fn matmul(
-    py: Python<'_>,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
+#[pyo3(signature = (a, b, *, precision, dtype, out, device, stream))]
+#[expect(clippy::too_many_arguments, reason = "Python has names for them")]
+pub fn matmul<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
     precision: &str,
-    dtype: Option<&Bound<'_, PyAny>>,
-    out: Option<&Bound<'_, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    let options = MatMul::new().precision(precision_of(MATMUL, precision)?);
+    let dtype = dtype.map(|dtype| PyArrayDescr::new(py, dtype));
+    let dtype = dtype.transpose()?;
+    let arguments = [("a", Some(a)), ("b", Some(b)), ("out", out)];
+    if let Some((place, [a, b, to])) = resident(py, MATMUL, arguments, device.as_ref(), stream)? {
+        let product = resident::matmul::Product {
+            place,
+            a: a.expect("given"),
+            b: b.expect("given"),
+            dtype,
+            out: to.zip(out),
+            options,
+        };
+        return resident::matmul::matmul(py, product);
+    }
     let product = Product {
         a: Argument::new(MATMUL, "a", a)?,
         b: Argument::new(MATMUL, "b", b)?,
-        dtype: dtype
-            .map(|dtype| PyArrayDescr::new(py, dtype))
-            .transpose()?,
+        dtype,
         out,
-        options: MatMul::new().precision(precision_of(MATMUL, precision)?),
+        options,
         devices: Devices::of(py, device),
     };
     by_dtype!(
@@ -92,15 +108,7 @@ where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
 {
-    if let Some(dtype) = &product.dtype
-        && !<C as Number>::is(dtype)
-    {
-        let message = format!(
-            "{MATMUL}: the dtype of the result is {dtype}, but has to be {} or, for factors of 16 bits, theirs",
-            <C as Number>::NAME
-        );
-        return Err(PyTypeError::new_err(message));
-    }
+    require_dtype::<C>(product.dtype.as_ref())?;
     let (a, b, out) = (&product.a, &product.b, Memory::of_out(product.out));
     let out = out.as_ref();
     match (a.axes(), b.axes()) {
@@ -116,11 +124,27 @@ where
             let a = a.input::<T, Ix2>(out)?.batch_of_one();
             compute::<T, C, Ix3, Ix3>(py, a, b.input(out)?, product)
         }
-        (axes_of_a, axes_of_b) => Err(PyValueError::new_err(format!(
-            "{MATMUL}: a has {axes_of_a} axes and b has {axes_of_b}: possible are matrices, batches of \
-             matrices with 3 axes, and a matrix and a vector"
-        ))),
+        (axes_of_a, axes_of_b) => Err(wrong_axes(axes_of_a, axes_of_b)),
     }
+}
+
+/// Fails if the `dtype` of the result is not `C`.
+pub fn require_dtype<C: Number>(dtype: Option<&Bound<'_, PyArrayDescr>>) -> PyResult<()> {
+    match dtype {
+        Some(dtype) if !C::is(dtype) => Err(PyTypeError::new_err(format!(
+            "{MATMUL}: the dtype of the result is {dtype}, but has to be {} or, for factors of 16 bits, theirs",
+            C::NAME
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the exception for factors with these numbers of axes.
+pub fn wrong_axes(of_a: usize, of_b: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "{MATMUL}: a has {of_a} axes and b has {of_b}: possible are matrices, batches of matrices with 3 \
+         axes, and a matrix and a vector"
+    ))
 }
 
 fn compute<T, C, DA, DB>(

@@ -142,7 +142,8 @@ fn nearest_of<'py, T: Number + Component>(
         let found = options.slide_nearest(&devices, queries, database, k)?;
         Ok((found.distances, signed(found.indices)))
     })?;
-    Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
+    let (distances, indices) = (distances.into_pyarray(py), indices.into_pyarray(py));
+    Ok((distances.into_any(), indices.into_any()))
 }
 
 /// An argument of sequences of windows.

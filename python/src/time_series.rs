@@ -13,6 +13,7 @@ use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::{OrRaise, no_choice};
+use crate::resident::{self, resident};
 
 const AGGREGATE: &str = "aggregate";
 const COUNTS: &str = "bucket_counts";
@@ -21,13 +22,13 @@ const ROUND: &str = "round_timestamps";
 /// Where each series begins among the buckets, the buckets' starts, and a column for each method.
 pub type Buckets<'py> = (
     Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray1<i64>>,
-    Vec<Bound<'py, PyArray1<f64>>>,
+    Bound<'py, PyAny>,
+    Vec<Bound<'py, PyAny>>,
 );
 
 /// Aggregates timestamps and values of a series, or of several whose offsets are given.
 #[pyfunction]
-#[pyo3(signature = (timestamps, values, *, offsets, every, origin, methods, fill, nan, ddof, singletons, duplicates, sort, device))]
+#[pyo3(signature = (timestamps, values, *, offsets, every, origin, methods, fill, nan, ddof, singletons, duplicates, sort, device, stream))]
 #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
 pub fn aggregate<'py>(
     py: Python<'py>,
@@ -44,6 +45,7 @@ pub fn aggregate<'py>(
     duplicates: &str,
     sort: bool,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Buckets<'py>> {
     let methods = methods.iter().map(|name| name.parse());
     let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
@@ -67,6 +69,12 @@ pub fn aggregate<'py>(
         })
         .duplicates(duplicates_of(AGGREGATE, duplicates)?)
         .order(order_of(sort));
+    let arguments = [("timestamps", Some(timestamps)), ("values", Some(values))];
+    if let Some((place, [Some(timestamps), Some(values)])) =
+        resident(py, AGGREGATE, arguments, device.as_ref(), stream)?
+    {
+        return resident::time_series::aggregate(py, &place, options, offsets, timestamps, values);
+    }
     let timestamps = Argument::new(AGGREGATE, "timestamps", timestamps)?;
     let values = Argument::new(AGGREGATE, "values", values)?;
     let devices = Devices::of(py, device);
@@ -101,8 +109,13 @@ fn aggregate_of<'py, T: Number + Value>(
 pub fn buckets(py: Python<'_>, found: Aggregates) -> Buckets<'_> {
     let offsets = offsets_of(py, found.offsets());
     let (starts, columns) = found.into_parts();
-    let columns = columns.into_iter().map(|column| column.into_pyarray(py));
-    (offsets, starts.into_pyarray(py), columns.collect())
+    let columns = columns.into_iter();
+    let columns = columns.map(|column| column.into_pyarray(py).into_any());
+    (
+        offsets,
+        starts.into_pyarray(py).into_any(),
+        columns.collect(),
+    )
 }
 
 pub fn offsets_of<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray1<i64>> {
@@ -166,15 +179,23 @@ fn fill_of(fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fill> {
 
 /// Returns the start of each timestamp's bucket.
 #[pyfunction]
-#[pyo3(signature = (timestamps, *, every, origin, out, device))]
-pub fn round_timestamps(
-    py: Python<'_>,
-    timestamps: &Bound<'_, PyAny>,
+#[pyo3(signature = (timestamps, *, every, origin, out, device, stream))]
+pub fn round_timestamps<'py>(
+    py: Python<'py>,
+    timestamps: &Bound<'py, PyAny>,
     every: i64,
     origin: i64,
-    out: Option<&Bound<'_, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
     device: Option<Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
+    let arguments = [("timestamps", Some(timestamps)), ("out", out)];
+    if let Some((place, [timestamps, to])) =
+        resident(py, ROUND, arguments, device.as_ref(), stream)?
+    {
+        let (timestamps, out) = (timestamps.expect("given"), to.zip(out));
+        return resident::time_series::round(py, &place, timestamps, every, origin, out);
+    }
     let timestamps = Argument::new(ROUND, "timestamps", timestamps)?;
     let timestamps = timestamps.input::<i64, Ix1>(Memory::of_out(out).as_ref())?;
     let out = Output::<i64, Ix1>::new(ROUND, out)?;

@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const ALLOC: &str = "allocation of a buffer";
+const FROM_RAW: &str = "buffer from raw memory";
 pub(super) const COPY_TO: &str = "copy to a buffer";
 pub(super) const COPY_FROM: &str = "copy from a buffer";
 
@@ -82,6 +83,66 @@ impl Device {
 }
 
 impl<T: Element> Buffer<T> {
+    /// Takes `len` elements in memory of another library, such as an array of PyTorch or cudarc,
+    /// without a copy. Work on them is ordered on the stream of `device`.
+    ///
+    /// `owner` keeps the memory. It is dropped after the last use of the buffer: on the CPU and in
+    /// the simulator with the buffer, on a GPU when the work on the buffer has finished, by a later
+    /// [`Device::synchronize`] or `from_raw` of any handle of the GPU, on any thread. No
+    /// [limit](Device::with_memory_limit) counts the memory.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] if the address is null or not a multiple of the alignment of `T`, or
+    /// if the driver knows it as no memory of this GPU.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, `address` is that of `len` elements in memory that the device's
+    /// kernels may access: memory of the host for the CPU and the simulator. Other work
+    /// on the elements comes before or after the work on the buffer, by the order of streams, or by
+    /// events or waiting. While a graph exists that uses the buffer, this holds for its launches.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::device::Buffer;
+    ///
+    /// let elements = Box::leak(Box::new([1, 2, 3]));
+    /// let (address, owner) = (elements.as_mut_ptr(), ());
+    /// // SAFETY: the elements live forever, and nothing else accesses them.
+    /// let buffer = unsafe { Buffer::from_raw(&Device::cpu(), address, 3, owner)? };
+    /// assert_eq!(buffer.to_vec()?, [1, 2, 3]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub unsafe fn from_raw(
+        device: &Device,
+        address: *mut T,
+        len: usize,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Buffer<T>> {
+        let layout = Layout::array::<T>(len);
+        let layout = layout.map_err(|error| Error::input(FROM_RAW, error.to_string()))?;
+        if len > 0 && (address.is_null() || !address.is_aligned()) {
+            let (element, alignment) = (type_name::<T>(), align_of::<T>());
+            let message = format!(
+                "{address:p} is no address of {element}, whose addresses are multiples of {alignment}"
+            );
+            return Err(Error::input(FROM_RAW, message));
+        }
+        // SAFETY: passed on to the caller: the memory is that of these elements.
+        let memory = unsafe { Memory::foreign(device, address.cast(), layout, Box::new(owner))? };
+        Ok(Buffer {
+            device: device.clone(),
+            memory: Arc::new(memory),
+            length: len,
+            element: PhantomData,
+        })
+    }
+
+    /// Returns the address of the first element, in the memory of the device: for other libraries.
+    /// Work on the elements has to be ordered with that of the buffer's stream.
+    pub fn as_ptr(&self) -> *const T {
+        self.address().cast()
+    }
+
     /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.length

@@ -161,7 +161,24 @@ impl Device {
         capture::refuse(self, "waiting for the stream")?;
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => Ok(()),
-            Backend::Cuda(gpu) => gpu.stream().synchronize(),
+            Backend::Cuda(gpu) => {
+                let waited = gpu.stream().synchronize();
+                gpu.give_back();
+                waited
+            }
+        }
+    }
+
+    /// Waits until all work on the device has finished, on every stream of this process, also of
+    /// other libraries.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
+    pub fn synchronize_all(&self) -> Result<()> {
+        capture::refuse(self, "waiting for all streams")?;
+        match &self.backend {
+            Backend::Cpu | Backend::Simulator(_) => Ok(()),
+            Backend::Cuda(gpu) => gpu.synchronize_all(),
         }
     }
 

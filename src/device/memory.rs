@@ -21,6 +21,9 @@ pub enum Place {
     Cuda(cuda::Allocation),
 }
 
+/// What keeps the memory of another library: dropping it gives the memory back.
+pub type ForeignOwner = Box<dyn Send + Sync>;
+
 impl Memory {
     /// Allocates memory of a device. Its content is unspecified.
     pub fn new(device: &Device, layout: Layout) -> Result<Memory> {
@@ -34,6 +37,32 @@ impl Memory {
             _reservation: reservation,
         })
     }
+
+    /// Takes memory of another library, which `owner` keeps. No limit counts it.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, the device's kernels may access the bytes from `address` on, and
+    /// other work on them is ordered with that of the `device`.
+    pub unsafe fn foreign(
+        device: &Device,
+        address: *mut u8,
+        layout: Layout,
+        owner: ForeignOwner,
+    ) -> Result<Memory> {
+        let place = match &device.backend {
+            Backend::Cuda(gpu) => {
+                // SAFETY: passed on to the caller.
+                Place::Cuda(unsafe { gpu.borrow(address, layout.size(), owner)? })
+            }
+            Backend::Cpu | Backend::Simulator(_) => {
+                Place::Host(HostMemory::foreign(address, layout, owner))
+            }
+        };
+        Ok(Memory {
+            place,
+            _reservation: None,
+        })
+    }
 }
 
 /// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's
@@ -41,6 +70,8 @@ impl Memory {
 pub struct HostMemory {
     pointer: NonNull<u8>,
     layout: Layout,
+    /// What keeps the memory, if it is not this.
+    owner: Option<ForeignOwner>,
 }
 
 // SAFETY: owns its memory, as a box does; `Buffer` hands out access by its own borrows.
@@ -58,7 +89,11 @@ impl HostMemory {
         if layout.size() == 0 {
             let aligned = std::ptr::without_provenance_mut(layout.align());
             let pointer = NonNull::new(aligned).expect("alignments are not zero");
-            return Ok(Self { pointer, layout });
+            return Ok(Self {
+                pointer,
+                layout,
+                owner: None,
+            });
         }
         require_available(layout.size())?;
         let none = || no_memory(MemoryKind::Host, layout.size() as u64, None);
@@ -66,7 +101,21 @@ impl HostMemory {
         let pointer = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
         // SAFETY: just allocated with that size.
         unsafe { pointer.as_ptr().write_bytes(0xff, layout.size()) };
-        Ok(Self { pointer, layout })
+        Ok(Self {
+            pointer,
+            layout,
+            owner: None,
+        })
+    }
+
+    fn foreign(address: *mut u8, layout: Layout, owner: ForeignOwner) -> Self {
+        let aligned = std::ptr::without_provenance_mut(layout.align());
+        Self {
+            // No bytes may have no address.
+            pointer: NonNull::new(address).unwrap_or(NonNull::new(aligned).expect("not zero")),
+            layout,
+            owner: Some(owner),
+        }
     }
 
     pub fn address(&self) -> *mut u8 {
@@ -76,7 +125,7 @@ impl HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        if self.layout.size() > 0 {
+        if self.layout.size() > 0 && self.owner.is_none() {
             // SAFETY: allocated in `new` with this layout.
             unsafe { dealloc(self.pointer.as_ptr(), self.layout) };
         }

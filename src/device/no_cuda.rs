@@ -1,6 +1,7 @@
 //! Replaces the module `cuda` in builds without the feature: its types have no values.
 
 use super::info::Properties;
+use super::memory::ForeignOwner;
 use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
 use cuda_std::host::{ConstantStatic, TensorTiles};
@@ -65,6 +66,8 @@ never! {
         fn use_any_buffer(self) -> Result<()>;
         fn use_own_buffers(self);
         fn allocate(self, usize) -> Result<Allocation>;
+        fn give_back(self);
+        fn synchronize_all(self) -> Result<()>;
     }
     Stream {
         fn synchronize(self) -> Result<()>;
@@ -104,6 +107,14 @@ impl Gpu {
         _: u32,
         _: u32,
     ) -> Result<(u32, u32)> {
+        match self.0 {}
+    }
+
+    pub unsafe fn with_raw_stream(&self, _: *mut c_void) -> Result<Gpu> {
+        match self.0 {}
+    }
+
+    pub unsafe fn borrow(&self, _: *mut u8, _: usize, _: ForeignOwner) -> Result<Allocation> {
         match self.0 {}
     }
 

@@ -190,7 +190,6 @@ impl Stream {
     /// # Safety
     /// `stream` is a `CUstream` of the GPU's primary context. It is destroyed only after the
     /// `Stream` and all handles, buffers and arrays made through it have been dropped.
-    #[cfg(feature = "cuda")]
     pub unsafe fn from_raw(device: &Device, stream: *mut std::ffi::c_void) -> Result<Stream> {
         let Backend::Cuda(gpu) = &device.backend else {
             return Err(Error::Unavailable {

@@ -64,6 +64,52 @@ impl<'a, T: Element, D: Dimension> From<&'a DeviceArray<T, D>> for DeviceView<'a
 }
 
 impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
+    /// Makes a view of elements of a buffer: the first is that at index `start`, and along an axis,
+    /// successive elements are as far apart as its stride, in elements.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if an element is outside of the buffer.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::device::DeviceView;
+    /// use ndarray::{Ix2, array};
+    ///
+    /// let buffer = Device::auto().buffer_from(&[0, 1, 2, 3, 4, 5])?;
+    /// let columns = DeviceView::new(&buffer, 1, Ix2(2, 2), Ix2(1, 2))?;
+    /// assert_eq!(columns.download()?, array![[1, 3], [2, 4]]);
+    /// assert!(DeviceView::new(&buffer, 2, Ix2(2, 2), Ix2(1, 3)).is_err());
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn new(buffer: &'a Buffer<T>, start: usize, shape: D, strides: D) -> Result<Self> {
+        let mut axes = shape.slice().iter().zip(strides.slice());
+        let last = axes.try_fold(start, |last, (&axis, &stride)| {
+            last.checked_add(axis.saturating_sub(1).checked_mul(stride)?)
+        });
+        // ndarray's limit: the product of all axes longer than 0 must be an index.
+        let mut axes = shape.slice().iter().filter(|&&axis| axis > 0);
+        let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
+        let is_index = product.is_some_and(|product| product <= isize::MAX as usize);
+        let is_empty = shape.slice().contains(&0);
+        let is_within = is_empty || last.is_some_and(|last| last < buffer.len());
+        if is_index && is_within && shape.ndim() == strides.ndim() {
+            return Ok(DeviceView {
+                buffer,
+                start: if is_empty { 0 } else { start },
+                shape,
+                strides,
+            });
+        }
+        let (shape, strides, length) = (shape.slice(), strides.slice(), buffer.len());
+        Err(Error::Shape {
+            operation: "view of a buffer",
+            message: format!(
+                "the shape {shape:?} with the strides {strides:?} from element {start} on is not within the \
+                 buffer's {length} elements"
+            ),
+        })
+    }
+
     /// Exchanges two axes.
     ///
     /// # Errors
@@ -102,6 +148,11 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
     /// Returns the handle that the array was made by, or moved to.
     pub fn device(&self) -> &Device {
         self.buffer.device()
+    }
+
+    /// Returns the address of the first element: see [`Buffer::as_ptr`].
+    pub fn as_ptr(&self) -> *const T {
+        self.buffer.as_ptr().wrapping_add(self.start)
     }
 
     /// Copies the view's elements to the host.

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod foreign;
 mod graph;
 mod occupancy;
 mod on_stream;

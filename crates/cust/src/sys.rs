@@ -75,6 +75,7 @@ enums! {
     }
     CUpointer_attribute {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     }
     CUmemPool_attribute {
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,

@@ -13,9 +13,16 @@ array([[ 5., 11.],
 """
 
 from . import fasta, tensor_sketch, time_series
-from ._box_overlap import Overlaps, OverlapSlice, box_overlap, box_overlap_counts, box_overlap_slices
-from ._core import Alphabet, Device, Sequences, __version__, devices, gpus
-from ._distances import Nearest, distances, nearest
+from ._box_overlap import (
+    DeviceOverlaps,
+    Overlaps,
+    OverlapSlice,
+    box_overlap,
+    box_overlap_counts,
+    box_overlap_slices,
+)
+from ._core import Alphabet, Device, DeviceArray, Sequences, __version__, devices, gpus
+from ._distances import DeviceNearest, Nearest, distances, nearest
 from ._edit_distance import edit_distance
 from ._gemm import gemm
 from ._matmul import matmul
@@ -24,6 +31,9 @@ from ._slide import Windows, slide_distances, slide_nearest, slide_paired
 __all__ = [
     "Alphabet",
     "Device",
+    "DeviceArray",
+    "DeviceNearest",
+    "DeviceOverlaps",
     "Nearest",
     "OverlapSlice",
     "Overlaps",

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import index
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._types import Devices
+from ._core import DeviceArray
+from ._types import Devices, OnDevice, Stream
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -77,32 +78,82 @@ class Overlaps:
         return csr_array((np.ones(len(self.indices), bool), self.indices, self.offsets), shape=self.shape)
 
 
+class DeviceOverlaps:
+    """As `Overlaps`, in the memory of a device: the result of `box_overlap` for device arrays."""
+
+    __slots__ = {
+        "offsets": "As those of `Overlaps`.",
+        "indices": "As those of `Overlaps`.",
+        "shape": "The numbers of boxes of both sets.",
+    }
+
+    def __init__(self, offsets: DeviceArray, indices: DeviceArray, shape: tuple[int, int]) -> None:
+        self.offsets = offsets
+        self.indices = indices
+        self.shape = shape
+
+    def __len__(self) -> int:
+        """The number of boxes of the first set."""
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        pairs, device = len(self.indices), self.offsets.device
+        return f"<DeviceOverlaps: {pairs} pairs of {self.shape[0]} × {self.shape[1]} boxes on {device}>"
+
+    def numpy(self) -> Overlaps:
+        """Return the pairs in the memory of the host."""
+        return Overlaps(self.offsets.numpy(), self.indices.numpy(), self.shape)
+
+
+@overload
+def box_overlap(
+    set1: OnDevice,
+    set2: OnDevice | None = None,
+    *,
+    algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> DeviceOverlaps: ...
+@overload
 def box_overlap(
     set1: ArrayLike,
     set2: ArrayLike | None = None,
     *,
     algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
     device: Devices | None = None,
-) -> Overlaps:
+    stream: Stream | None = None,
+) -> Overlaps: ...
+def box_overlap(
+    set1: ArrayLike | OnDevice,
+    set2: ArrayLike | OnDevice | None = None,
+    *,
+    algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> Overlaps | DeviceOverlaps:
     """Find all pairs of axis-aligned boxes of two sets that overlap. Touching counts.
 
     The result is exact, and the same on every device.
 
     Parameters
     ----------
-    set1 : array_like
+    set1 : array_like or device array
         A box in each row: minX, minY, minZ, maxX, maxY, maxZ, or without Z. float32, float64 or int32. Limits may be
         infinite.
-    set2 : array_like, optional
+    set2 : array_like or device array, optional
         Boxes with as many columns and the same dtype. Without them, the result is the pairs (i, j), i < j, of `set1`.
     algorithm : {'auto', 'brute_force', 'indexed'}
         'brute_force' tests every pair. 'indexed' builds a tree of the second set. 'auto' chooses.
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the arrays, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call. The default is that of an array of this
+        package, or else CUDA's legacy default stream. The call waits for the GPU, since the number of pairs must be
+        known.
 
     Returns
     -------
-    Overlaps
+    Overlaps or DeviceOverlaps
         ``offsets`` and ``indices``.
 
     Raises
@@ -130,9 +181,12 @@ def box_overlap(
     array([[ True,  True],
            [False, False]])
     """
-    offsets, indices = _core.box_overlap(set1, set2, algorithm=algorithm, device=device)
+    offsets, indices = _core.box_overlap(set1, set2, algorithm=algorithm, device=device, stream=stream)
     count = len(offsets) - 1
-    return Overlaps(offsets, indices, (count, count if set2 is None else np.shape(set2)[0]))
+    others: Any = set2
+    if isinstance(offsets, DeviceArray):
+        return DeviceOverlaps(offsets, indices, (count, count if others is None else others.shape[0]))
+    return Overlaps(offsets, indices, (count, count if others is None else np.shape(others)[0]))
 
 
 def box_overlap_counts(

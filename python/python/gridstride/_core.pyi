@@ -12,6 +12,7 @@ __all__ = [
     "Alphabet",
     "BoxSlices",
     "Device",
+    "DeviceArray",
     "Sequences",
     "SketchSession",
     "Summaries",
@@ -30,6 +31,7 @@ __all__ = [
     "gpus",
     "matmul",
     "nearest",
+    "on_device",
     "parse_fasta",
     "round_timestamps",
     "slide_distances",
@@ -60,11 +62,43 @@ class Device:
     @property
     def memory_used(self) -> int | None: ...
     def with_memory_limit(self, bytes: int) -> Device: ...
+    def upload(self, array: ArrayLike, *, stream: _Stream | None = None) -> DeviceArray: ...
     def synchronize(self) -> None: ...
     def __copy__(self) -> Device: ...
     def __deepcopy__(self, _memo: object) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+_Stream = int | Any
+
+@final
+class DeviceArray:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def device(self) -> Device: ...
+    def numpy(self) -> NDArray[Any]: ...
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: _Stream | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
 
 _Devices = Device | str | Iterable[Device | str]
 _Text = str | bytes
@@ -168,20 +202,22 @@ class Summaries:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.float64]]]: ...
 
 def matmul(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Any,
+    b: Any,
     *,
     precision: str,
     dtype: DTypeLike | None,
-    out: NDArray[Any] | None,
+    out: Any,
     device: _Devices | None,
-) -> NDArray[Any]: ...
+    stream: _Stream | None,
+) -> Any: ...
+def on_device(array: object) -> bool: ...
 def distances(
-    a: ArrayLike, b: ArrayLike | None, *, metric: str, out: NDArray[np.float64] | None, device: _Devices | None
-) -> NDArray[np.float64]: ...
+    a: Any, b: Any, *, metric: str, out: Any, device: _Devices | None, stream: _Stream | None
+) -> Any: ...
 def nearest(
-    queries: ArrayLike, database: ArrayLike, k: int, *, metric: str, device: _Devices | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+    queries: Any, database: Any, k: int, *, metric: str, device: _Devices | None, stream: _Stream | None
+) -> tuple[Any, Any]: ...
 def edit_distances(
     a: Sequences | Iterable[_Sequence],
     b: Sequences | Iterable[_Sequence],
@@ -190,13 +226,13 @@ def edit_distances(
     device: _Devices | None,
 ) -> NDArray[np.int64]: ...
 def box_overlap(
-    set1: ArrayLike, set2: ArrayLike | None, *, algorithm: str, device: _Devices | None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    set1: Any, set2: Any, *, algorithm: str, device: _Devices | None, stream: _Stream | None
+) -> tuple[Any, Any]: ...
 def parse_fasta(text: bytes, *, alphabet: str | Alphabet, unknown: str) -> tuple[list[str], Sequences]: ...
 def from_arrow(column: object) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None, str | None]: ...
 def aggregate(
-    timestamps: NDArray[Any],
-    values: NDArray[Any],
+    timestamps: Any,
+    values: Any,
     *,
     offsets: Sequence[int] | None,
     every: int,
@@ -209,15 +245,17 @@ def aggregate(
     duplicates: str,
     sort: bool,
     device: _Devices | None,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.float64]]]: ...
+    stream: _Stream | None,
+) -> tuple[NDArray[np.int64], Any, list[Any]]: ...
 def round_timestamps(
-    timestamps: NDArray[np.int64],
+    timestamps: Any,
     *,
     every: int,
     origin: int,
-    out: NDArray[np.int64] | None,
+    out: Any,
     device: _Devices | None,
-) -> NDArray[np.int64]: ...
+    stream: _Stream | None,
+) -> Any: ...
 def gemm(
     a: ArrayLike,
     b: ArrayLike,

@@ -1,12 +1,24 @@
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._types import Devices
+from ._core import DeviceArray
+from ._types import Devices, OnDevice, Stream
 
 
+@overload
+def distances(
+    a: OnDevice,
+    b: OnDevice | None = None,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    out: OnDevice | None = None,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> DeviceArray: ...
+@overload
 def distances(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -14,28 +26,42 @@ def distances(
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
     out: NDArray[np.float64] | None = None,
     device: Devices | None = None,
-) -> NDArray[np.float64]:
+    stream: Stream | None = None,
+) -> NDArray[np.float64]: ...
+def distances(
+    a: ArrayLike | OnDevice,
+    b: ArrayLike | OnDevice | None = None,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    out: NDArray[np.float64] | OnDevice | None = None,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> NDArray[np.float64] | DeviceArray:
     """Compute the distances of all rows of `a` to all rows of `b`, as ``scipy.spatial.distance.cdist`` does.
 
     Distances are sums of squared differences, so that those of close rows are as accurate as all others.
 
     Parameters
     ----------
-    a : array_like
+    a : array_like or device array
         Of shape (n, d), float32 or float64.
-    b : array_like, optional
+    b : array_like or device array, optional
         Of shape (m, d), with the same dtype. Without `b`, the distances of the rows of `a` to each other, each of
         which is computed once.
     metric : {'euclidean', 'sqeuclidean'}
         √Σ(a − b)², or Σ(a − b)².
-    out : ndarray, optional
-        A float64 array of shape (n, m), with any strides, to write the result to.
+    out : ndarray or device array, optional
+        A float64 array of shape (n, m) to write the result to: with any strides in the memory of the host, and in
+        row-major order in that of a device.
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the arrays, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call. The default is that of an array of this
+        package, or else CUDA's legacy default stream.
 
     Returns
     -------
-    ndarray
+    ndarray or DeviceArray
         Of shape (n, m), always float64, since squares of large float32 leave the range of float32.
 
     Raises
@@ -57,7 +83,9 @@ def distances(
     array([[0., 9.],
            [9., 0.]])
     """
-    return _core.distances(a, b, metric=metric, out=out, device=device)
+    found: NDArray[np.float64] | DeviceArray
+    found = _core.distances(a, b, metric=metric, out=out, device=device, stream=stream)
+    return found
 
 
 class Nearest(NamedTuple):
@@ -69,6 +97,30 @@ class Nearest(NamedTuple):
     indices: NDArray[np.int64]
 
 
+class DeviceNearest(NamedTuple):
+    """As `Nearest`, in the memory of a device."""
+
+    #: float64 of shape (n, k), ascending in each row.
+    distances: DeviceArray
+    #: int64 of shape (n, k): row numbers of the database.
+    indices: DeviceArray
+
+    def numpy(self) -> Nearest:
+        """Return copies in the memory of the host."""
+        return Nearest(self.distances.numpy(), self.indices.numpy())
+
+
+@overload
+def nearest(
+    queries: OnDevice,
+    database: OnDevice,
+    k: int = 1,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> DeviceNearest: ...
+@overload
 def nearest(
     queries: ArrayLike,
     database: ArrayLike,
@@ -76,7 +128,17 @@ def nearest(
     *,
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
     device: Devices | None = None,
-) -> Nearest:
+    stream: Stream | None = None,
+) -> Nearest: ...
+def nearest(
+    queries: ArrayLike | OnDevice,
+    database: ArrayLike | OnDevice,
+    k: int = 1,
+    *,
+    metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> Nearest | DeviceNearest:
     """Find the `k` rows of `database` that are nearest to each of `queries`.
 
     The result is exact, and has the distances of `distances`; rows at the same distance are in the order of their
@@ -84,20 +146,23 @@ def nearest(
 
     Parameters
     ----------
-    queries : array_like
+    queries : array_like or device array
         Of shape (n, d), float32 or float64.
-    database : array_like
+    database : array_like or device array
         Of shape (m, d), with the same dtype.
     k : int
         The number of rows to find, at most m, and at most 1024 on GPUs.
     metric : {'euclidean', 'sqeuclidean'}
         √Σ(a − b)², or Σ(a − b)².
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the arrays, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call. The default is that of an array of this
+        package, or else CUDA's legacy default stream.
 
     Returns
     -------
-    Nearest
+    Nearest or DeviceNearest
         ``distances`` and ``indices``, in the order of ``scipy.spatial.KDTree.query``, each of shape (n, k).
 
     Raises
@@ -120,4 +185,7 @@ def nearest(
     array([[1., 3.],
            [1., 5.]])
     """
-    return Nearest(*_core.nearest(queries, database, k, metric=metric, device=device))
+    distances, indices = _core.nearest(queries, database, k, metric=metric, device=device, stream=stream)
+    if isinstance(distances, DeviceArray):
+        return DeviceNearest(distances, indices)
+    return Nearest(distances, indices)

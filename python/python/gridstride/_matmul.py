@@ -1,11 +1,24 @@
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import _core
-from ._types import Devices
+from ._core import DeviceArray
+from ._types import Devices, OnDevice, Stream
 
 
+@overload
+def matmul(
+    a: OnDevice,
+    b: OnDevice,
+    *,
+    precision: Literal["full", "tf32", "bf16x6"] | None = None,
+    dtype: DTypeLike | None = None,
+    out: OnDevice | None = None,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> DeviceArray: ...
+@overload
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -14,12 +27,23 @@ def matmul(
     dtype: DTypeLike | None = None,
     out: NDArray[Any] | None = None,
     device: Devices | None = None,
-) -> NDArray[Any]:
+    stream: Stream | None = None,
+) -> NDArray[Any]: ...
+def matmul(
+    a: ArrayLike | OnDevice,
+    b: ArrayLike | OnDevice,
+    *,
+    precision: Literal["full", "tf32", "bf16x6"] | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray[Any] | OnDevice | None = None,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> Any:
     """Multiply two matrices, a matrix and a vector, or batches of matrices.
 
     Parameters
     ----------
-    a, b : array_like
+    a, b : array_like or device arrays
         Of shapes (m, k) and (k, n), (m, k) and (k,), or (k,) and (k, n). With a first axis more, arrays are batches of
         matrices; a batch of one matrix, or a matrix, is combined with each matrix of the other batch. Both have the
         same dtype: float32, float64, float16, or bfloat16 of ml_dtypes. Arrays may have any strides.
@@ -29,15 +53,19 @@ def matmul(
     dtype : dtype, optional
         The dtype of the result. By default it is the dtype of the sums: float32 for factors of 16 bits, which may have
         results of their own dtype too, rounded once, and the dtype of the factors otherwise.
-    out : ndarray, optional
-        An array of the result's shape, with any strides, to write the result to.
+    out : ndarray or device array, optional
+        An array of the result's shape to write the result to: with any strides in the memory of the host, and in
+        row-major order in that of a device.
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the arrays, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call. The default is that of an array of this
+        package, or else CUDA's legacy default stream.
 
     Returns
     -------
-    ndarray
-        The product, or `out`.
+    ndarray or DeviceArray
+        The product, or `out`. For arrays in the memory of a device, it stays there.
 
     Raises
     ------
@@ -63,4 +91,4 @@ def matmul(
     >>> matmul(halves, halves.T).dtype, matmul(halves, halves.T, dtype=np.float16).dtype
     (dtype('float32'), dtype('float16'))
     """
-    return _core.matmul(a, b, precision=precision or "full", dtype=dtype, out=out, device=device)
+    return _core.matmul(a, b, precision=precision or "full", dtype=dtype, out=out, device=device, stream=stream)

@@ -1,7 +1,7 @@
 """The types of arguments that several functions take."""
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,17 @@ from ._core import Device
 
 #: The argument ``device``: one device or several, or their names.
 Devices: TypeAlias = Device | str | Iterable[Device | str]
+
+#: The argument ``stream``: a handle of CUDA, or a stream of torch, cupy, numba or cuda.core.
+Stream: TypeAlias = int | Any
+
+
+class OnDevice(Protocol):
+    """An array in the memory of a GPU: a ``DeviceArray``, or one of torch, cupy, numba or jax."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
 
 #: One sequence: a text, or the codes of its letters.
 Sequence: TypeAlias = str | bytes | NDArray[np.uint8]

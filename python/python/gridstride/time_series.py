@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,22 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._columns import Column, column_of, grouped, offsets_of
 from ._durations import point_in, span_in
-from ._types import Devices
+from ._core import DeviceArray
+from ._types import Devices, OnDevice, Stream
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BucketCounts", "Buckets", "Summaries", "aggregate", "bucket_counts", "round_timestamps", "summarize"]
+__all__ = [
+    "BucketCounts",
+    "Buckets",
+    "DeviceBuckets",
+    "Summaries",
+    "aggregate",
+    "bucket_counts",
+    "round_timestamps",
+    "summarize",
+]
 
 
 class Buckets(Mapping[str, NDArray[np.float64]]):
@@ -78,6 +88,59 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         return pd.DataFrame(self._columns, index=index)
 
 
+class DeviceBuckets(Mapping[str, DeviceArray]):
+    """As `Buckets`, in the memory of a device: the result of `aggregate` for device arrays.
+
+    Attributes
+    ----------
+    starts : DeviceArray
+        int64: the start of each bucket.
+    offsets : ndarray
+        int64, in the memory of the host: where the buckets of each series begin, and where the last ones end.
+    """
+
+    def __init__(self, starts: DeviceArray, columns: dict[str, DeviceArray], offsets: NDArray[np.int64]) -> None:
+        self.starts = starts
+        self.offsets = offsets
+        self._columns = columns
+
+    def __getitem__(self, method: str) -> DeviceArray:
+        return self._columns[method]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"<DeviceBuckets: {', '.join(self)} of {len(self.starts)} buckets on {self.starts.device}>"
+
+    def numpy(self) -> Buckets:
+        """Return the buckets in the memory of the host."""
+        columns = {method: column.numpy() for method, column in self._columns.items()}
+        return Buckets(self.starts.numpy(), columns, self.offsets, None, None)
+
+
+@overload
+def aggregate(
+    timestamps: OnDevice,
+    values: OnDevice,
+    every: int,
+    methods: str | Sequence[str] = "mean",
+    *,
+    offsets: ArrayLike | None = None,
+    origin: int = 0,
+    fill: float | Literal["previous"] | None = None,
+    nan: Literal["skip", "propagate"] = "skip",
+    ddof: int = 1,
+    singletons: Literal["nan", "drop"] = "nan",
+    duplicates: Literal["keep", "first", "last"] = "keep",
+    sort: bool = False,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> DeviceBuckets: ...
+@overload
 def aggregate(
     timestamps: ArrayLike | Any,
     values: ArrayLike | Any,
@@ -94,7 +157,26 @@ def aggregate(
     duplicates: Literal["keep", "first", "last"] = "keep",
     sort: bool = False,
     device: Devices | None = None,
-) -> Buckets:
+    stream: Stream | None = None,
+) -> Buckets: ...
+def aggregate(
+    timestamps: ArrayLike | Any,
+    values: ArrayLike | Any,
+    every: int | str | timedelta | np.timedelta64,
+    methods: str | Sequence[str] = "mean",
+    *,
+    series: ArrayLike | Any | None = None,
+    offsets: ArrayLike | None = None,
+    origin: int | datetime | np.datetime64 = 0,
+    fill: float | Literal["previous"] | None = None,
+    nan: Literal["skip", "propagate"] = "skip",
+    ddof: int = 1,
+    singletons: Literal["nan", "drop"] = "nan",
+    duplicates: Literal["keep", "first", "last"] = "keep",
+    sort: bool = False,
+    device: Devices | None = None,
+    stream: Stream | None = None,
+) -> Buckets | DeviceBuckets:
     """Aggregate the values of each bucket of time.
 
     A timestamp t is in the bucket that begins at ``origin + (t - origin) // every * every``. Buckets are not aligned to
@@ -102,10 +184,10 @@ def aggregate(
 
     Parameters
     ----------
-    timestamps : array_like or column
-        int64 in any unit, or datetime64, not descending within a series. Columns of pandas, polars and pyarrow may have
+    timestamps : array_like, column or device array
+        int64 in any unit, or datetime64, not descending within a series; int64 on a device. Columns of pandas, polars and pyarrow may have
         time zones; buckets are those of UTC.
-    values : array_like or column
+    values : array_like, column or device array
         A number for each timestamp, float32 or float64. Nulls of polars, pyarrow and pandas are no points.
     every : int, str, timedelta or timedelta64
         The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '1.5h' or '1d'; the
@@ -133,11 +215,15 @@ def aggregate(
     sort : bool
         Whether to sort the points of each series first, stably.
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the arrays, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call. The default is that of an array of this
+        package, or else CUDA's legacy default stream. The call waits for the GPU, since the number of buckets must be
+        known.
 
     Returns
     -------
-    Buckets
+    Buckets or DeviceBuckets
         A mapping from methods to float64 arrays with a number for each bucket, and the buckets' ``starts``.
 
     Raises
@@ -164,8 +250,28 @@ def aggregate(
     2026-01-01 00:00:00    2.0   2.0
     2026-01-01 00:00:35    1.0   8.0
     """
-    points = _points("aggregate", timestamps, values, series, offsets)
     methods = [methods] if isinstance(methods, str) else list(methods)
+    if _core.on_device(timestamps) or _core.on_device(values):
+        if series is not None:
+            raise ValueError("aggregate: series are labels in the memory of the host: pass offsets with device arrays")
+        found, starts, columns = _core.aggregate(
+            timestamps,
+            values,
+            offsets=None if offsets is None else np.asarray(offsets).tolist(),
+            every=span_in(None, every),
+            origin=point_in(None, origin),
+            methods=methods,
+            fill=fill,
+            nan=nan,
+            ddof=ddof,
+            singletons=singletons,
+            duplicates=duplicates,
+            sort=sort,
+            device=device,
+            stream=stream,
+        )
+        return DeviceBuckets(starts, dict(zip(methods, columns, strict=True)), found)
+    points = _points("aggregate", timestamps, values, series, offsets)
     with points.errors("aggregate"):
         found, starts, columns = _core.aggregate(
             points.ticks,
@@ -181,6 +287,7 @@ def aggregate(
             duplicates=duplicates,
             sort=sort,
             device=device,
+            stream=stream,
         )
     times = points.times
     return Buckets(times.like(starts), dict(zip(methods, columns, strict=True)), found, points.labels, times.zone)
@@ -247,28 +354,31 @@ def round_timestamps(
     every: int | str | timedelta | np.timedelta64,
     *,
     origin: int | datetime | np.datetime64 = 0,
-    out: NDArray[np.int64 | np.datetime64] | None = None,
+    out: NDArray[np.int64 | np.datetime64] | OnDevice | None = None,
     device: Devices | None = None,
-) -> NDArray[Any]:
+    stream: Stream | None = None,
+) -> Any:
     """Round timestamps down to the start of their buckets.
 
     Parameters
     ----------
-    timestamps : array_like or column
-        int64 in any unit, or datetime64, in any order.
+    timestamps : array_like, column or device array
+        int64 in any unit, or datetime64, in any order; int64 on a device.
     every : int, str, timedelta or timedelta64
         The length of a bucket, as in `aggregate`.
     origin : int, datetime or datetime64
         A time at which a bucket begins.
-    out : ndarray, optional
-        An int64 array of the same length, or a datetime64 array of the timestamps' unit, with any stride, to write the
-        result to.
+    out : ndarray or device array, optional
+        An int64 array of the same length, or a datetime64 array of the timestamps' unit, to write the result to: with
+        any stride in the memory of the host.
     device : Device, str, or several of them, optional
-        Where to compute. The default is the first GPU, or else the CPU.
+        Where to compute. The default is the device of the array, or else the first GPU, or else the CPU.
+    stream : int or stream of torch, cupy or numba, optional
+        For arrays in the memory of a GPU: the stream that orders the call, as in `aggregate`.
 
     Returns
     -------
-    ndarray
+    ndarray or DeviceArray
         The starts, with the dtype of the timestamps, or `out`. Those of columns with a time zone are in UTC.
 
     Raises
@@ -285,6 +395,9 @@ def round_timestamps(
     >>> time_series.round_timestamps(np.array([-1, 0, 34, 36]), 35)
     array([-35,   0,   0,  35])
     """
+    if _core.on_device(timestamps):
+        every, origin = span_in(None, every), point_in(None, origin)
+        return _core.round_timestamps(timestamps, every=every, origin=origin, out=out, device=device, stream=stream)
     times = column_of(timestamps)
     if times.valid is not None:
         raise ValueError(f"round_timestamps: timestamp {np.argmin(times.valid)} is null")
@@ -292,7 +405,8 @@ def round_timestamps(
     place: Any = out
     if isinstance(out, np.ndarray) and times.unit is not None and out.dtype == f"M8[{times.unit}]":
         place = out.view(np.int64)
-    rounded = _core.round_timestamps(times.ticks(), every=every, origin=origin, out=place, device=device)
+    ticks = times.ticks()
+    rounded = _core.round_timestamps(ticks, every=every, origin=origin, out=place, device=device, stream=stream)
     return times.like(rounded) if out is None else out
 
 

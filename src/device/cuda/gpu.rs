@@ -1,5 +1,6 @@
 //! A GPU's handles, what they share, and the memory of buffers.
 
+use super::borrowed::Borrowed;
 use super::graph::{Graph, Recording};
 use super::memory::{HostAllocation, Pool};
 use super::modules::Modules;
@@ -10,7 +11,10 @@ use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
-use crate::device::{DeviceInfo, Element, LaunchConfig, MemoryKind, Module, capture, lock};
+use crate::device::memory::ForeignOwner;
+use crate::device::{
+    DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, Module, capture, lock,
+};
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
@@ -34,6 +38,7 @@ struct Owner {
     pool: Pool,
     staging: Staging,
     mailboxes: Mailboxes,
+    borrowed: Borrowed,
     modules: Modules,
     main_stream: Arc<Stream>,
     /// The memory that the streams keep for their next allocations.
@@ -96,6 +101,7 @@ impl Gpu {
                     pool: Pool::new(&primary),
                     staging: Staging::new(&primary),
                     mailboxes: Mailboxes::new(&primary),
+                    borrowed: Borrowed::new(&primary),
                     modules: Modules::new(&primary),
                     main_stream: Arc::new(Stream::new(&primary)?),
                     spares: Mutex::default(),
@@ -374,9 +380,70 @@ impl Gpu {
             gpu: self.clone(),
             address,
             bytes: bytes as u64,
+            owner: None,
         };
         self.publish()?;
         Ok(allocation)
+    }
+
+    /// Takes memory of another library, which `owner` keeps.
+    ///
+    /// # Safety
+    /// As [`Memory::foreign`](crate::device::memory::Memory::foreign).
+    pub unsafe fn borrow(
+        &self,
+        address: *mut u8,
+        bytes: usize,
+        owner: ForeignOwner,
+    ) -> Result<Allocation> {
+        self.owner.borrowed.give_back();
+        let address = if bytes == 0 { 0 } else { address.addr() as u64 };
+        if bytes > 0 {
+            self.require_own(address)?;
+        }
+        Ok(Allocation {
+            gpu: self.clone(),
+            address,
+            bytes: bytes as u64,
+            owner: Some(owner),
+        })
+    }
+
+    /// Fails unless the driver knows the address as memory of this GPU.
+    fn require_own(&self, address: sys::CUdeviceptr) -> Result<()> {
+        let _bound = self.owner.primary.bind()?;
+        let mut ordinal = 0i32;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+        // SAFETY: writes one integer, and only looks at the address.
+        let known =
+            unsafe { sys::cuPointerGetAttribute((&raw mut ordinal).cast(), attribute, address) };
+        let place = DeviceKind::Cuda {
+            ordinal: ordinal as usize,
+        };
+        let message = if known != cudaError_enum::CUDA_SUCCESS {
+            "the driver does not know the address as memory of a GPU".to_string()
+        } else if place != self.properties().id.kind {
+            format!("the memory is that of {place}")
+        } else {
+            return Ok(());
+        };
+        Err(Error::input("buffer from raw memory", message))
+    }
+
+    /// Drops the owners of memory of other libraries whose work has finished.
+    pub fn give_back(&self) {
+        self.owner.borrowed.give_back();
+    }
+
+    /// Waits for all streams of the GPU's context.
+    pub fn synchronize_all(&self) -> Result<()> {
+        let primary = &self.owner.primary;
+        // Waiting for all streams fails while one is captured, and so does the capture.
+        let none_begins = primary.between_captures();
+        let waited = primary.synchronize();
+        drop(none_begins);
+        self.give_back();
+        waited
     }
 }
 
@@ -386,6 +453,8 @@ pub struct Allocation {
     /// 0 for no memory: the driver does not allocate 0 bytes.
     address: sys::CUdeviceptr,
     bytes: u64,
+    /// What keeps the memory, if it is not this.
+    owner: Option<ForeignOwner>,
 }
 
 impl Allocation {
@@ -509,7 +578,12 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let Owner { pool, primary, .. } = &*self.gpu.owner;
+        let Owner {
+            pool,
+            borrowed,
+            primary,
+            ..
+        } = &*self.gpu.owner;
         if self.address == 0 {
             return;
         }
@@ -521,6 +595,9 @@ impl Drop for Allocation {
                 // If waiting fails, the context is lost, and its work with it.
                 let _ = stream.synchronize();
             }
+        }
+        if let Some(owner) = self.owner.take() {
+            return borrowed.keep(&self.gpu.stream, owner);
         }
         // SAFETY: allocated in `Gpu::allocate` and freed once. Other streams that used the memory
         // have made this one wait: see `Device::ordered_with`, or above.

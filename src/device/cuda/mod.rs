@@ -7,9 +7,10 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`] and [`graph`] build on [`primary`], and [`gpu`]
+//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`borrowed`] and [`graph`] build on [`primary`], and [`gpu`]
 //! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
+mod borrowed;
 mod gpu;
 mod graph;
 mod memory;

@@ -276,6 +276,15 @@ impl Event {
         self.primary.call("waiting for an event", wait)
     }
 
+    /// Whether the work before the event has finished or failed.
+    pub fn has_happened(&self) -> bool {
+        let Ok(_bound) = self.primary.bind() else {
+            return true;
+        };
+        // SAFETY: the event lives.
+        unsafe { sys::cuEventQuery(self.raw) != cudaError_enum::CUDA_ERROR_NOT_READY }
+    }
+
     /// Returns the milliseconds from `start` to this event, negative if `start` is the later event.
     /// Waits for both. Returns `None` if one has not been recorded.
     pub fn milliseconds_since(&self, start: &Event) -> Result<Option<f32>> {

@@ -1,0 +1,500 @@
+//! Array arguments in the memory of a device.
+
+use std::sync::Arc;
+
+use dlpark::DlpackFlags;
+use dlpark::ffi::{DLDataType, DLDeviceType};
+use dlpark::python::ImportRequest;
+use gridstride::Device;
+use gridstride::device::{Buffer, DeviceArray, DeviceKind, DeviceView, Element};
+use gridstride::ndarray::{Dimension, IxDyn};
+use numpy::PyUntypedArray;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::array::{Content, PyDeviceArray};
+use super::dtype::{from_typestr, name_of};
+use super::stream::{RawStream, wait_for};
+use crate::array::Number;
+use crate::device::{Devices, named};
+use crate::error::OrRaise;
+
+/// Where a call on arrays in the memory of a device runs.
+#[derive(Clone)]
+pub struct Place {
+    pub operation: &'static str,
+    /// Orders work on the stream, if the device is a GPU.
+    pub device: Device,
+    pub stream: Option<RawStream>,
+}
+
+impl Place {
+    /// Takes the device of a call, and its argument `stream`.
+    pub fn new(
+        py: Python<'_>,
+        operation: &'static str,
+        device: &Device,
+        stream: Option<RawStream>,
+    ) -> PyResult<Place> {
+        let DeviceKind::Cuda { .. } = device.kind() else {
+            if stream.is_some() {
+                return Err(PyValueError::new_err(format!(
+                    "{operation}: there is a stream, but {device} has none"
+                )));
+            }
+            return Ok(Place {
+                operation,
+                device: device.clone(),
+                stream,
+            });
+        };
+        let stream = stream.unwrap_or_else(RawStream::legacy);
+        Ok(Place {
+            operation,
+            device: stream.order(device).or_raise(py, operation)?,
+            stream: Some(stream),
+        })
+    }
+}
+
+/// Where an argument is.
+enum Location<'a, 'py> {
+    /// An array of this package.
+    Own(&'a Bound<'py, PyDeviceArray>),
+    /// A GPU, by DLPack.
+    Dlpack(usize),
+    /// A GPU that the CUDA array interface does not name.
+    Interface,
+}
+
+impl<'a, 'py> Location<'a, 'py> {
+    /// Returns `None` for the memory of the host, and for what is no array.
+    fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Option<Location<'a, 'py>>> {
+        let py = object.py();
+        if object.cast_exact::<PyUntypedArray>().is_ok() {
+            return Ok(None);
+        }
+        if let Ok(array) = object.cast::<PyDeviceArray>() {
+            return Ok(Some(Location::Own(array)));
+        }
+        if let Some(method) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
+            let (kind, number) = method.call0()?.extract::<(u32, usize)>()?;
+            let on_gpu = [DLDeviceType::CUDA.0, DLDeviceType::CUDAMANAGED.0].contains(&kind);
+            return Ok(on_gpu.then_some(Location::Dlpack(number)));
+        }
+        let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
+        Ok(interface.is_some().then_some(Location::Interface))
+    }
+
+    fn device(&self, py: Python<'_>) -> PyResult<Device> {
+        match self {
+            Location::Own(array) => Ok(array.get().content().device.clone()),
+            Location::Dlpack(number) => named(py, &format!("cuda:{number}")),
+            Location::Interface => named(py, "cuda"),
+        }
+    }
+}
+
+/// Return whether an object is an array in the memory of a device, for calls that take it there.
+#[pyfunction]
+pub fn on_device(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(Location::of(array)?.is_some())
+}
+
+/// An argument's name and value.
+pub type Named<'a, 'py> = (&'static str, Option<&'a Bound<'py, PyAny>>);
+
+/// Takes the arguments of a call if they are in the memory of a device, and the place of the call;
+/// `None` if all are in the memory of the host.
+///
+/// # Errors
+/// TypeError if only some arguments are in the memory of a device, ValueError if they are on
+/// several devices, or on another than `device`.
+pub fn resident<'py, const N: usize>(
+    py: Python<'py>,
+    operation: &'static str,
+    arguments: [Named<'_, 'py>; N],
+    device: Option<&Devices>,
+    stream: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<(Place, [Option<DeviceArgument>; N])>> {
+    let mut found = Vec::with_capacity(N);
+    let mut host = None;
+    for (name, object) in arguments {
+        let Some(object) = object else { continue };
+        match Location::of(object)? {
+            Some(location) => found.push((name, location)),
+            None => host = Some(name),
+        }
+    }
+    let Some((first, location)) = found.first() else {
+        return match stream {
+            Some(_) => Err(PyValueError::new_err(format!(
+                "{operation}: there is a stream, but the arrays are in the memory of the host"
+            ))),
+            None => Ok(None),
+        };
+    };
+    if let Some(host) = host {
+        return Err(PyTypeError::new_err(format!(
+            "{operation}: {host} is in the memory of the host, but {first} in that of a device: copy one of \
+             them, for example by Device.upload"
+        )));
+    }
+    let device = match device {
+        Some(devices) => devices.only(operation)?,
+        None => location.device(py)?,
+    };
+    let stream = stream.map(|stream| RawStream::of(operation, stream));
+    let stream = stream.transpose()?.or_else(|| match location {
+        Location::Own(array) => array.get().content().stream.clone(),
+        _ => None,
+    });
+    let place = Place::new(py, operation, &device, stream)?;
+    let mut taken = [const { None }; N];
+    let mut locations = found.into_iter();
+    for (taken, (name, object)) in taken.iter_mut().zip(arguments) {
+        let Some(object) = object else { continue };
+        let (_, location) = locations.next().expect("one for each argument");
+        let argument = DeviceArgument::new(py, &place, name, object, &location)?;
+        *taken = Some(argument);
+    }
+    Ok(Some((place, taken)))
+}
+
+/// An array argument of any dtype in the memory of a device.
+pub struct DeviceArgument {
+    operation: &'static str,
+    name: &'static str,
+    /// Orders work on the elements.
+    device: Device,
+    dtype: DLDataType,
+    address: usize,
+    shape: Vec<usize>,
+    /// In elements.
+    strides: Vec<usize>,
+    is_writeable: bool,
+    /// What keeps the memory.
+    owner: Box<dyn Send + Sync>,
+}
+
+impl DeviceArgument {
+    fn new(
+        py: Python<'_>,
+        place: &Place,
+        name: &'static str,
+        object: &Bound<'_, PyAny>,
+        location: &Location<'_, '_>,
+    ) -> PyResult<DeviceArgument> {
+        let other = match location {
+            Location::Interface => None,
+            _ => Some(location.device(py)?),
+        };
+        if let Some(other) = other
+            && !other.same_as(&place.device)
+        {
+            return Err(PyValueError::new_err(format!(
+                "{}: {name} is on {other}, but the call runs on {}",
+                place.operation, place.device
+            )));
+        }
+        match location {
+            Location::Own(array) => Ok(DeviceArgument::of_content(
+                place.operation,
+                name,
+                array.get().content(),
+            )),
+            Location::Dlpack(_) => DeviceArgument::from_dlpack(place, name, object),
+            Location::Interface => DeviceArgument::from_interface(py, place, name, object),
+        }
+    }
+
+    /// Takes an array of this package.
+    pub fn of_content(
+        operation: &'static str,
+        name: &'static str,
+        content: &Arc<Content>,
+    ) -> DeviceArgument {
+        DeviceArgument {
+            operation,
+            name,
+            device: content.device.clone(),
+            dtype: content.dtype,
+            address: content.address,
+            strides: row_major(&content.shape),
+            shape: content.shape.clone(),
+            is_writeable: true,
+            owner: Box::new(content.clone()),
+        }
+    }
+
+    fn from_dlpack(
+        place: &Place,
+        name: &'static str,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<DeviceArgument> {
+        let stream = place.stream.as_ref();
+        let stream = stream.map(|stream| stream as &dyn dlpark::python::DlpackStream);
+        let tensor = ImportRequest::new(object.as_borrowed())?.import(stream, None)?;
+        let refuse = |what: &dyn std::fmt::Display| {
+            PyValueError::new_err(format!("{}: {name}: {what}", place.operation))
+        };
+        let view = tensor.validate().map_err(|error| refuse(&error))?;
+        let strides = view.strides_or_compact().map_err(|error| refuse(&error))?;
+        let taken = Layout {
+            operation: place.operation,
+            name,
+            shape: view.shape(),
+            strides: &strides,
+        };
+        let (shape, strides) = taken.checked()?;
+        Ok(DeviceArgument {
+            operation: place.operation,
+            name,
+            device: place.device.clone(),
+            dtype: view.dtype(),
+            address: view.data_ptr().addr() + view.byte_offset() as usize,
+            shape,
+            strides,
+            is_writeable: !tensor.flags().contains(DlpackFlags::READ_ONLY),
+            owner: Box::new(tensor.into_deleter()),
+        })
+    }
+
+    /// Takes an array with the CUDA array interface, version 2 or 3.
+    fn from_interface(
+        py: Python<'_>,
+        place: &Place,
+        name: &'static str,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<DeviceArgument> {
+        let operation = place.operation;
+        let interface = object.getattr(intern!(py, "__cuda_array_interface__"))?;
+        let interface = interface.cast_into::<PyDict>()?;
+        let entry = |key: &str| Ok::<_, PyErr>(interface.get_item(key)?.filter(|it| !it.is_none()));
+        let required = |key: &str| {
+            let missing = || {
+                let message = format!("{operation}: the interface of {name} has no {key:?}");
+                PyValueError::new_err(message)
+            };
+            entry(key)?.ok_or_else(missing)
+        };
+        if entry("mask")?.is_some() {
+            return Err(PyTypeError::new_err(format!(
+                "{operation}: {name} has a mask, which the library does not know: fill the masked elements"
+            )));
+        }
+        let typestr = required("typestr")?.extract::<String>()?;
+        let dtype = from_typestr(&typestr).ok_or_else(|| {
+            PyTypeError::new_err(format!("{operation}: the dtype of {name} is {typestr}"))
+        })?;
+        let (address, is_read_only) = required("data")?.extract::<(usize, bool)>()?;
+        let shape = required("shape")?.extract::<Vec<i64>>()?;
+        let size = i64::from(dtype.bits) / 8;
+        let strides = match entry("strides")? {
+            Some(strides) => {
+                let bytes = strides.extract::<Vec<i64>>()?;
+                if bytes.iter().any(|bytes| bytes % size != 0) {
+                    return Err(PyValueError::new_err(format!(
+                        "{operation}: {name} has strides of {bytes:?} bytes, which are no whole elements"
+                    )));
+                }
+                bytes.into_iter().map(|bytes| bytes / size).collect()
+            }
+            None => {
+                let lengths = shape.iter().map(|&length| length.max(0) as usize);
+                let strides = row_major(&lengths.collect::<Vec<_>>());
+                strides.into_iter().map(|stride| stride as i64).collect()
+            }
+        };
+        let taken = Layout {
+            operation,
+            name,
+            shape: &shape,
+            strides: &strides as &Vec<i64>,
+        };
+        let (shape, strides) = taken.checked()?;
+        if let (Some(stream), Some(own)) = (entry("stream")?, &place.stream) {
+            let handle = stream.extract::<usize>()?;
+            if !own.is(handle) {
+                // SAFETY: by the interface, the stream is that of the array's work, which exists.
+                unsafe { wait_for(&place.device, handle) }.or_raise(py, operation)?;
+            }
+        }
+        Ok(DeviceArgument {
+            operation,
+            name,
+            device: place.device.clone(),
+            dtype,
+            address,
+            shape,
+            strides,
+            is_writeable: !is_read_only,
+            owner: Box::new(object.clone().unbind()),
+        })
+    }
+
+    /// The number of axes.
+    pub fn axes(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Whether the elements are of type `T`.
+    pub fn has<T: Number>(&self) -> bool {
+        self.dtype == T::DTYPE
+    }
+
+    /// Returns the exception for a dtype that is not among those `possible`.
+    pub fn wrong_dtype(&self, possible: &[&str]) -> PyErr {
+        PyTypeError::new_err(format!(
+            "{}: the dtype of {} is {}, but possible are {}",
+            self.operation,
+            self.name,
+            name_of(self.dtype),
+            possible.join(", ")
+        ))
+    }
+
+    /// Adds a first axis of length 1.
+    pub fn batch_of_one(mut self) -> DeviceArgument {
+        self.shape.insert(0, 1);
+        self.strides.insert(0, 0);
+        self
+    }
+
+    /// Fails if this argument cannot be written to, or shares memory with one of the `inputs`.
+    pub fn require_output(&self, inputs: &[&DeviceArgument]) -> PyResult<()> {
+        let refuse = |what: &str| {
+            let (operation, name) = (self.operation, self.name);
+            Err(PyValueError::new_err(format!("{operation}: {name} {what}")))
+        };
+        if !self.is_writeable {
+            return refuse("is read-only");
+        }
+        let overlaps = |input: &&DeviceArgument| {
+            let (own, other) = (self.addresses(), input.addresses());
+            own.start < other.end && other.start < own.end
+        };
+        match inputs.iter().find(|input| overlaps(input)) {
+            Some(input) => refuse(&format!("shares memory with {}", input.name)),
+            None => Ok(()),
+        }
+    }
+
+    fn addresses(&self) -> std::ops::Range<usize> {
+        self.address..self.address + self.span() * usize::from(self.dtype.bits) / 8
+    }
+
+    /// The number of elements from the first to the last in memory.
+    fn span(&self) -> usize {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        let axes = self.shape.iter().zip(&self.strides);
+        axes.map(|(length, stride)| (length - 1) * stride)
+            .sum::<usize>()
+            + 1
+    }
+
+    /// Returns the elements, with any strides.
+    ///
+    /// # Errors
+    /// TypeError for another dtype, ValueError for another number of axes.
+    pub fn elements<T: Number + Element, D: Dimension>(self) -> PyResult<Elements<T, D>> {
+        if !self.has::<T>() {
+            return Err(self.wrong_dtype(&[T::NAME]));
+        }
+        let shape = D::from_dimension(&IxDyn(&self.shape));
+        let strides = D::from_dimension(&IxDyn(&self.strides));
+        let (Some(shape), Some(strides)) = (shape, strides) else {
+            return Err(PyValueError::new_err(format!(
+                "{}: {} has {} axes, with the shape {:?}, but has to have {}",
+                self.operation,
+                self.name,
+                self.axes(),
+                self.shape,
+                D::NDIM.unwrap_or(self.axes())
+            )));
+        };
+        let (span, address) = (self.span(), self.address as *mut T);
+        // SAFETY: the producer of the array vouches for these elements, which `owner` keeps, and
+        // has ordered its work on them with `device`. Work of the caller on other streams is ordered
+        // by the caller, as the documentation asks for.
+        let buffer = unsafe { Buffer::from_raw(&self.device, address, span, self.owner) };
+        Python::attach(|py| {
+            Ok(Elements {
+                buffer: buffer.or_raise(py, self.operation)?,
+                shape,
+                strides,
+            })
+        })
+    }
+
+    /// Returns the elements as an array in row-major order.
+    ///
+    /// # Errors
+    /// Those of [`elements`](Self::elements), and ValueError for another order.
+    pub fn array<T: Number + Element, D: Dimension>(self) -> PyResult<DeviceArray<T, D>> {
+        let order = row_major(&self.shape);
+        let mut axes = self.shape.iter().zip(self.strides.iter().zip(&order));
+        let is_packed = axes.all(|(&length, (stride, packed))| length < 2 || stride == packed);
+        if !is_packed && !self.shape.contains(&0) {
+            return Err(PyValueError::new_err(format!(
+                "{}: {} is not in row-major order without gaps: pass a contiguous copy",
+                self.operation, self.name
+            )));
+        }
+        let operation = self.operation;
+        let elements = self.elements::<T, D>()?;
+        let array = DeviceArray::from_buffer(elements.buffer, elements.shape);
+        Python::attach(|py| array.or_raise(py, operation))
+    }
+}
+
+/// The elements of an argument, with any strides.
+pub struct Elements<T: Element, D: Dimension> {
+    buffer: Buffer<T>,
+    shape: D,
+    strides: D,
+}
+
+impl<T: Element, D: Dimension> Elements<T, D> {
+    pub fn view(&self) -> gridstride::Result<DeviceView<'_, T, D>> {
+        DeviceView::new(&self.buffer, 0, self.shape.clone(), self.strides.clone())
+    }
+}
+
+/// The layout of an array of another library.
+struct Layout<'a> {
+    operation: &'static str,
+    name: &'static str,
+    shape: &'a [i64],
+    strides: &'a [i64],
+}
+
+impl Layout<'_> {
+    /// Returns the shape and the strides as numbers that are not negative.
+    fn checked(&self) -> PyResult<(Vec<usize>, Vec<usize>)> {
+        let unsigned = |numbers: &[i64]| {
+            let numbers = numbers.iter().map(|&number| usize::try_from(number));
+            numbers.collect::<Result<Vec<_>, _>>()
+        };
+        match (unsigned(self.shape), unsigned(self.strides)) {
+            (Ok(shape), Ok(strides)) if shape.len() == strides.len() => Ok((shape, strides)),
+            _ => Err(PyValueError::new_err(format!(
+                "{}: {} has the shape {:?} and strides of {:?} elements: pass a contiguous copy",
+                self.operation, self.name, self.shape, self.strides
+            ))),
+        }
+    }
+}
+
+/// Returns the strides of row-major order without gaps.
+fn row_major(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1usize; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
+    }
+    strides
+}

@@ -1,0 +1,99 @@
+//! Distances of rows in the memory of a device.
+
+use std::sync::Arc;
+
+use dlpark::DlpackElement;
+use gridstride::device::Element;
+use gridstride::distances::{Component, Distances};
+use gridstride::ndarray::Ix2;
+use pyo3::prelude::*;
+
+use super::{DeviceArgument, Place, PyDeviceArray};
+use crate::array::{Number, by_dtype};
+use crate::distances::Nearest;
+use crate::error::OrRaise;
+
+/// An argument `out`, and its object.
+type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
+
+pub fn distances(
+    py: Python<'_>,
+    place: &Place,
+    options: Distances,
+    a: DeviceArgument,
+    b: Option<DeviceArgument>,
+    out: Out<'_, '_>,
+) -> PyResult<Py<PyAny>> {
+    by_dtype!(a, [f32, f64], distances_of(py, place, options, a, b, out))
+}
+
+fn distances_of<T: Number + Element + Component>(
+    py: Python<'_>,
+    place: &Place,
+    options: Distances,
+    a: DeviceArgument,
+    b: Option<DeviceArgument>,
+    out: Out<'_, '_>,
+) -> PyResult<Py<PyAny>> {
+    if let Some((out, _)) = &out {
+        let inputs: Vec<_> = [Some(&a), b.as_ref()].into_iter().flatten().collect();
+        out.require_output(&inputs)?;
+    }
+    let a = a.array::<T, Ix2>()?;
+    let b = b.map(|b| b.array::<T, Ix2>()).transpose()?;
+    let Some((out, object)) = out else {
+        let found = py.detach(|| match &b {
+            Some(b) => options.distances_device(&a, b),
+            None => options.pairwise_device(&a),
+        });
+        let found = PyDeviceArray::new(place, found.or_raise(py, place.operation)?);
+        return Ok(Py::new(py, found)?.into_any());
+    };
+    let mut out = out.array::<f64, Ix2>()?;
+    let written = py.detach(|| match &b {
+        Some(b) => options.distances_device_into(&a, b, &mut out),
+        None => options.pairwise_device_into(&a, &mut out),
+    });
+    written.or_raise(py, place.operation)?;
+    Ok(object.clone().unbind())
+}
+
+pub fn nearest<'py>(
+    py: Python<'py>,
+    place: &Place,
+    options: Distances,
+    queries: DeviceArgument,
+    database: DeviceArgument,
+    k: usize,
+) -> PyResult<Nearest<'py>> {
+    by_dtype!(
+        queries,
+        [f32, f64],
+        nearest_of(py, place, options, queries, database, k)
+    )
+}
+
+fn nearest_of<'py, T: Number + Element + Component>(
+    py: Python<'py>,
+    place: &Place,
+    options: Distances,
+    queries: DeviceArgument,
+    database: DeviceArgument,
+    k: usize,
+) -> PyResult<Nearest<'py>> {
+    let (queries, database) = (queries.array::<T, Ix2>()?, database.array::<T, Ix2>()?);
+    let found = py.detach(|| options.nearest_device(&queries, &database, k));
+    let found = found.or_raise(py, place.operation)?;
+    let (shape, address) = (
+        found.indices.shape().to_vec(),
+        found.indices.buffer().as_ptr(),
+    );
+    // Row numbers are below 2⁶³, as no array has more rows.
+    let indices = Arc::new(found.indices);
+    let indices = PyDeviceArray::part_of(place, indices, i64::DTYPE, address.addr(), shape);
+    let distances = PyDeviceArray::new(place, found.distances);
+    Ok((
+        Bound::new(py, distances)?.into_any(),
+        Bound::new(py, indices)?.into_any(),
+    ))
+}

@@ -1,0 +1,98 @@
+//! Products of arrays in the memory of a device.
+
+use gridstride::device::Element;
+use gridstride::half::{bf16, f16};
+use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
+use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
+use numpy::PyArrayDescr;
+use pyo3::prelude::*;
+
+use super::{DeviceArgument, Place, PyDeviceArray};
+use crate::array::{Number, by_dtype};
+use crate::error::OrRaise;
+use crate::matmul::{require_dtype, wrong_axes};
+
+/// The factors and options of a product.
+pub struct Product<'a, 'py> {
+    pub place: Place,
+    pub a: DeviceArgument,
+    pub b: DeviceArgument,
+    /// The dtype of the result.
+    pub dtype: Option<Bound<'py, PyArrayDescr>>,
+    /// Where to write the result, and the object that it is.
+    pub out: Option<(DeviceArgument, &'a Bound<'py, PyAny>)>,
+    pub options: MatMul,
+}
+
+pub fn matmul(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>> {
+    by_dtype!(
+        product.a,
+        [f32, f64, f16, bf16],
+        with_factors_of(py, product)
+    )
+}
+
+/// Chooses the dtype of the result: that of `out`, or the `dtype`, or that of the sums.
+fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+where
+    T: Number + Element + Scalar<Sum: Number + Element> + ResultIn<T>,
+{
+    let is_out = (product.out.as_ref()).is_some_and(|(out, _)| out.has::<T>());
+    let is_dtype = (product.dtype.as_ref()).is_some_and(|dtype| <T as Number>::is(dtype));
+    match is_out || is_dtype {
+        true => with_result_of::<T, T>(py, product),
+        false => with_result_of::<T, T::Sum>(py, product),
+    }
+}
+
+fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+where
+    T: Number + Element + Scalar + ResultIn<C>,
+    C: Number + Element + gridstride::Number,
+{
+    require_dtype::<C>(product.dtype.as_ref())?;
+    match (product.a.axes(), product.b.axes()) {
+        (2, 2) => compute::<T, C, Ix2, Ix2>(py, product),
+        (2, 1) => compute::<T, C, Ix2, Ix1>(py, product),
+        (1, 2) => compute::<T, C, Ix1, Ix2>(py, product),
+        (3, 3) => compute::<T, C, Ix3, Ix3>(py, product),
+        (3, 2) => {
+            product.b = product.b.batch_of_one();
+            compute::<T, C, Ix3, Ix3>(py, product)
+        }
+        (2, 3) => {
+            product.a = product.a.batch_of_one();
+            compute::<T, C, Ix3, Ix3>(py, product)
+        }
+        (axes_of_a, axes_of_b) => Err(wrong_axes(axes_of_a, axes_of_b)),
+    }
+}
+
+fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+where
+    T: Number + Element + Scalar + ResultIn<C>,
+    C: Number + Element + gridstride::Number,
+    DA: MatrixDimension<DB, Product: 'static> + 'static,
+    DB: Dimension + 'static,
+{
+    let Product {
+        place,
+        a,
+        b,
+        out,
+        options,
+        ..
+    } = product;
+    let Some((out, object)) = out else {
+        let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
+        let c = py.detach(|| options.matmul_device_as(a.view()?, b.view()?));
+        let c = PyDeviceArray::new::<C, _>(&place, c.or_raise(py, place.operation)?);
+        return Ok(Py::new(py, c)?.into_any());
+    };
+    out.require_output(&[&a, &b])?;
+    let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
+    let mut c = out.array::<C, DA::Product>()?;
+    let written = py.detach(|| options.matmul_device_into(a.view()?, b.view()?, &mut c));
+    written.or_raise(py, place.operation)?;
+    Ok(object.clone().unbind())
+}

@@ -1,0 +1,87 @@
+//! Statistics of values in buckets of time, in the memory of a device.
+
+use std::sync::Arc;
+
+use dlpark::DlpackElement;
+use gridstride::device::Element;
+use gridstride::ndarray::Ix1;
+use gridstride::time_series::{self, TimeBuckets, Value};
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+
+use super::{DeviceArgument, Place, PyDeviceArray};
+use crate::array::{Number, by_dtype};
+use crate::error::OrRaise;
+use crate::time_series::Buckets;
+
+pub fn aggregate<'py>(
+    py: Python<'py>,
+    place: &Place,
+    options: TimeBuckets,
+    offsets: Option<Vec<usize>>,
+    timestamps: DeviceArgument,
+    values: DeviceArgument,
+) -> PyResult<Buckets<'py>> {
+    by_dtype!(
+        values,
+        [f32, f64],
+        aggregate_of(py, place, options, offsets, timestamps, values)
+    )
+}
+
+fn aggregate_of<'py, T: Number + Element + Value>(
+    py: Python<'py>,
+    place: &Place,
+    options: TimeBuckets,
+    offsets: Option<Vec<usize>>,
+    timestamps: DeviceArgument,
+    values: DeviceArgument,
+) -> PyResult<Buckets<'py>> {
+    let (timestamps, values) = (timestamps.array::<i64, Ix1>()?, values.array::<T, Ix1>()?);
+    let found = py.detach(|| {
+        let found = match offsets {
+            Some(offsets) => options.aggregate_series_device(&offsets, &timestamps, &values),
+            None => options.aggregate_device(&timestamps, &values),
+        }?;
+        let offsets = found.offsets()?.iter().map(|&offset| offset as i64);
+        Ok((offsets.collect::<Vec<_>>(), Arc::new(found)))
+    });
+    let (offsets, found) = found.or_raise(py, place.operation)?;
+    let array = |dtype, address: usize| {
+        let shape = vec![found.len()];
+        let array = PyDeviceArray::part_of(place, found.clone(), dtype, address, shape);
+        Ok::<_, PyErr>(Bound::new(py, array)?.into_any())
+    };
+    let columns = 0..found.methods().len();
+    let columns = columns.map(|index| array(f64::DTYPE, found.column(index).as_ptr().addr()));
+    Ok((
+        offsets.into_pyarray(py),
+        array(i64::DTYPE, found.starts().buffer().as_ptr().addr())?,
+        columns.collect::<PyResult<_>>()?,
+    ))
+}
+
+pub fn round(
+    py: Python<'_>,
+    place: &Place,
+    timestamps: DeviceArgument,
+    every: i64,
+    origin: i64,
+    out: Option<(DeviceArgument, &Bound<'_, PyAny>)>,
+) -> PyResult<Py<PyAny>> {
+    if let Some((out, _)) = &out {
+        out.require_output(&[&timestamps])?;
+    }
+    let timestamps = timestamps.array::<i64, Ix1>()?;
+    let Some((out, object)) = out else {
+        let rounded =
+            py.detach(|| time_series::round_timestamps_device(&timestamps, every, origin));
+        let rounded = PyDeviceArray::new(place, rounded.or_raise(py, place.operation)?);
+        return Ok(Py::new(py, rounded)?.into_any());
+    };
+    let mut out = out.array::<i64, Ix1>()?;
+    let written = py
+        .detach(|| time_series::round_timestamps_device_into(&timestamps, every, origin, &mut out));
+    written.or_raise(py, place.operation)?;
+    Ok(object.clone().unbind())
+}
