@@ -150,6 +150,11 @@ impl<T, D: Dimension> Input<T, D> {
         self.view.view()
     }
 
+    /// Returns the elements if they are neighbours in memory, in row-major order.
+    pub fn slice(&self) -> Option<&[T]> {
+        self.view.as_slice()
+    }
+
     /// Adds a first axis of length 1.
     pub fn batch_of_one(self) -> Input<T, D::Larger> {
         Input {

@@ -40,7 +40,7 @@ pub fn call<T: Send + 'static>(
 
 /// Fails in a process that was forked from one with calls. It has none of the threads of the CPU's
 /// pool, so that its calls would wait for ever.
-fn require_threads() -> PyResult<()> {
+pub fn require_threads() -> PyResult<()> {
     static FIRST: OnceLock<u32> = OnceLock::new();
     if *FIRST.get_or_init(process::id) == process::id() {
         return Ok(());

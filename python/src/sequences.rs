@@ -1,5 +1,6 @@
 //! Alphabets, and sequences of codes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gridstride::ndarray::{Array1, Ix1};
@@ -8,8 +9,9 @@ use numpy::{IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
+use rayon::prelude::*;
 
-use crate::array::Argument;
+use crate::array::{Argument, Input};
 use crate::error::{OrRaise, no_choice};
 
 /// Letters and their codes: a letter's code is its place among them.
@@ -162,6 +164,7 @@ pub fn unknown_of(operation: &str, name: &str) -> PyResult<Unknown> {
 /// Text of letters of one byte.
 enum Text<'py> {
     Bytes(Bound<'py, PyBytes>),
+    Ascii(Bound<'py, PyString>),
     /// A `str` as Latin-1.
     Latin(Vec<u8>),
 }
@@ -184,8 +187,11 @@ impl<'py> Text<'py> {
         let Ok(text) = object.cast::<PyString>() else {
             return Ok(None);
         };
-        let text = text.to_cow()?;
-        let latin = text.chars().map(u8::try_from).collect::<Result<_, _>>();
+        let utf8 = text.to_str()?;
+        if utf8.is_ascii() {
+            return Ok(Some(Text::Ascii(text.clone())));
+        }
+        let latin = utf8.chars().map(u8::try_from).collect::<Result<_, _>>();
         latin
             .map(|letters| Some(Text::Latin(letters)))
             .map_err(|_| {
@@ -199,6 +205,7 @@ impl<'py> Text<'py> {
     fn bytes(&self) -> &[u8] {
         match self {
             Text::Bytes(bytes) => bytes.as_bytes(),
+            Text::Ascii(text) => text.to_str().expect("read before").as_bytes(),
             Text::Latin(letters) => letters,
         }
     }
@@ -324,11 +331,36 @@ impl Reader<'_> {
             let message = format!("{operation}: this is one sequence of codes: put it into a list");
             return Err(PyTypeError::new_err(message));
         }
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return self.all(py, object);
+        }
         for item in object.try_iter()? {
             self.with_codes(&item?, |codes| sequences.push(codes))?
                 .or_raise(py, operation)?;
         }
         Ok(Arc::new(sequences))
+    }
+
+    /// Takes the items of a list, by all threads.
+    fn all(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<Arc<Sequences>> {
+        let letters = items.try_iter()?.map(|item| self.letters(&item?));
+        let letters = letters.collect::<PyResult<Vec<_>>>()?;
+        let slices: Vec<_> = letters.iter().map(Letters::bytes).collect();
+        let (alphabet, unknown) = (self.alphabet, self.unknown);
+        let sequences = py.detach(|| {
+            let encode = |(bytes, is_text)| match alphabet {
+                Some(alphabet) if is_text => {
+                    Ok(Cow::Owned(alphabet.encode(bytes, unknown)?.codes.to_vec()))
+                }
+                _ => Ok(Cow::Borrowed(bytes)),
+            };
+            let codes: Vec<_> = slices.into_par_iter().map(encode).collect();
+            // The error is that of the first sequence that has one.
+            let codes: Vec<Cow<'_, [u8]>> = codes.into_iter().collect::<gridstride::Result<_>>()?;
+            let codes: Vec<&[u8]> = codes.iter().map(|codes| &codes[..]).collect();
+            Sequences::try_from_slices(&codes)
+        });
+        sequences.or_raise(py, self.operation).map(Arc::new)
     }
 
     /// Returns a copy of the codes of one sequence.
@@ -342,20 +374,44 @@ impl Reader<'_> {
         object: &Bound<'_, PyAny>,
         visit: impl FnOnce(&[u8]) -> R,
     ) -> PyResult<R> {
+        let letters = self.letters(object)?;
+        match (letters.bytes(), self.alphabet) {
+            ((text, true), Some(alphabet)) => {
+                let encoded = alphabet.encode(text, self.unknown);
+                Ok(visit(&encoded.or_raise(object.py(), self.operation)?.codes))
+            }
+            ((codes, _), _) => Ok(visit(codes)),
+        }
+    }
+
+    fn letters<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Letters<'py>> {
         if let Some(text) = Text::maybe(self.operation, object)? {
-            return match self.alphabet {
-                Some(alphabet) => {
-                    let encoded = alphabet.encode(text.bytes(), self.unknown);
-                    Ok(visit(&encoded.or_raise(object.py(), self.operation)?.codes))
-                }
-                None => Ok(visit(text.bytes())),
-            };
+            return Ok(Letters::Text(text));
         }
         let codes = Argument::new(self.operation, "a sequence", object)?;
         let codes = codes.input::<u8, Ix1>(None)?;
         match codes.view().as_slice() {
-            Some(codes) => Ok(visit(codes)),
-            None => Ok(visit(&codes.view().to_vec())),
+            Some(_) => Ok(Letters::Codes(codes)),
+            None => Ok(Letters::Copied(codes.view().to_vec())),
+        }
+    }
+}
+
+/// The letters of one sequence.
+enum Letters<'py> {
+    Text(Text<'py>),
+    Codes(Input<u8, Ix1>),
+    /// Codes that were not neighbours in memory.
+    Copied(Vec<u8>),
+}
+
+impl Letters<'_> {
+    /// Returns the letters or codes, and whether they are letters.
+    fn bytes(&self) -> (&[u8], bool) {
+        match self {
+            Letters::Text(text) => (text.bytes(), true),
+            Letters::Codes(codes) => (codes.slice().expect("neighbours"), false),
+            Letters::Copied(codes) => (codes, false),
         }
     }
 }

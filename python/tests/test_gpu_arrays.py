@@ -88,7 +88,7 @@ def test_errors(library):
     with pytest.raises(ValueError, match="default stream of a thread"):
         gridstride.matmul(a, a, stream=2)
     if module.__name__ == "torch":
-        with pytest.raises((BufferError, RuntimeError), match="grad"):
+        with pytest.raises(ValueError, match=r"a requires gradients.*detach"):
             gridstride.matmul(a.clone().requires_grad_(), a)
     else:
         with pytest.raises(ValueError, match="contiguous copy"):
@@ -104,7 +104,8 @@ def test_the_array_interface(rng):
     np.testing.assert_allclose(product.numpy(), a @ a.T)
     np.testing.assert_allclose(cuda.as_cuda_array(product).copy_to_host(), a @ a.T)
     strided = there[::2, ::3]
-    np.testing.assert_allclose(gridstride.matmul(strided, strided.T).numpy(), a[::2, ::3] @ a[::2, ::3].T)
+    other = cuda.to_device(a[::2, ::3].T.copy())
+    np.testing.assert_allclose(gridstride.matmul(strided, other).numpy(), a[::2, ::3] @ a[::2, ::3].T)
     stream = cuda.stream()
     again = gridstride.matmul(there, cuda.to_device(a.T.copy()), stream=stream)
     np.testing.assert_allclose(again.numpy(), a @ a.T)

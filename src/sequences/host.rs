@@ -6,9 +6,12 @@ use std::sync::Arc;
 use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 
 use super::view::SequencesView;
-use crate::device::{copied, reserve};
+use crate::device::{copied, reserve, zeroed_lazily};
 use crate::error::During;
-use crate::{Result, offsets};
+use crate::{Result, offsets, parallel};
+
+/// The most bytes that a task copies.
+const PIECE: usize = 1 << 20;
 
 /// Sequences of codes, concatenated, and the offset of each sequence.
 ///
@@ -109,6 +112,43 @@ impl Sequences {
         let mut sequences = Sequences::new();
         let added = sequences.add_all(items);
         added.during("Sequences::try_from_iter").map(|()| sequences)
+    }
+
+    /// Copies slices of codes, one for each sequence, by all threads.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    ///
+    /// ```
+    /// use gridstride::sequences::Sequences;
+    ///
+    /// let sequences = Sequences::try_from_slices(&[&[0, 1, 2], &[], &[3]])?;
+    /// assert_eq!(sequences.offsets(), [0, 3, 3, 4]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn try_from_slices(slices: &[&[u8]]) -> Result<Sequences> {
+        let copy = || {
+            let mut offsets = Vec::new();
+            reserve(&mut offsets, slices.len() + 1)?;
+            offsets.push(0);
+            let mut total = 0;
+            for slice in slices {
+                total += slice.len();
+                offsets.push(total);
+            }
+            let mut codes = zeroed_lazily(total)?;
+            let mut rest = &mut codes[..];
+            let mut pieces = Vec::new();
+            for slice in slices {
+                let (place, others) = rest.split_at_mut(slice.len());
+                pieces.extend(place.chunks_mut(PIECE).zip(slice.chunks(PIECE)));
+                rest = others;
+            }
+            parallel::each(pieces, |(place, piece)| place.copy_from_slice(piece));
+            Ok(Sequences { codes, offsets })
+        };
+        let copied: Result<Sequences> = copy();
+        copied.during("Sequences::try_from_slices")
     }
 
     fn add_all<S: Codes>(&mut self, items: impl IntoIterator<Item = S>) -> Result<()> {

@@ -18,6 +18,7 @@ use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
 use super::stream::{RawStream, wait_for};
 use crate::array::Number;
+use crate::call::require_threads;
 use crate::device::{Devices, named};
 use crate::error::OrRaise;
 
@@ -142,6 +143,7 @@ pub fn resident<'py, const N: usize>(
              them, for example by Device.upload"
         )));
     }
+    require_threads()?;
     let device = match device {
         Some(devices) => devices.only(operation)?,
         None => location.device(py)?,
@@ -234,11 +236,22 @@ impl DeviceArgument {
         name: &'static str,
         object: &Bound<'_, PyAny>,
     ) -> PyResult<DeviceArgument> {
+        // Of torch. Its exchange by DLPack says nothing of gradients.
+        let gradients = object.getattr_opt(intern!(object.py(), "requires_grad"))?;
+        if gradients.is_some_and(|gradients| gradients.is_truthy().unwrap_or(false)) {
+            return Err(PyValueError::new_err(format!(
+                "{}: {name} requires gradients, which the call does not record: pass {name}.detach()",
+                place.operation
+            )));
+        }
         let stream = place.stream.as_ref();
         let stream = stream.map(|stream| stream as &dyn dlpark::python::DlpackStream);
         let tensor = ImportRequest::new(object.as_borrowed())?.import(stream, None)?;
         let refuse = |what: &dyn std::fmt::Display| {
-            PyValueError::new_err(format!("{}: {name}: {what}", place.operation))
+            PyValueError::new_err(format!(
+                "{}: {name}: {what}: pass a contiguous copy",
+                place.operation
+            ))
         };
         let view = tensor.validate().map_err(|error| refuse(&error))?;
         let strides = view.strides_or_compact().map_err(|error| refuse(&error))?;
