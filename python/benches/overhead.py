@@ -1,0 +1,165 @@
+"""Microseconds of calls on little data, beside CuPy and PyTorch: what a call costs whatever it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from measure import clock, progress, summary
+from numpy.typing import NDArray
+
+import gridstride
+from gridstride import time_series
+
+#: Calls that are made in a row, and how often: on data in the device's memory, and from the host's memory.
+RESIDENT = {"full": (1000, 10), "small": (3, 2)}
+ON_HOST = {"full": (200, 5), "small": (2, 2)}
+
+Calls = dict[str, dict[str, Callable[[], Any]]]
+
+
+def inputs() -> dict[str, tuple[Any, ...]]:
+    """Two matrices, two sets of rows, points of time, and boxes."""
+    rng = np.random.default_rng(1)
+    matrices = rng.random((2, 128, 128), np.float32)
+    rows = rng.random((2, 100, 96), np.float32)
+    corners = rng.random((100, 3), np.float32)
+    timestamps = 1_600_000_000 + 5 * np.arange(1000)
+    return {
+        "matrices": (matrices[0], matrices[1]),
+        "rows": (rows[0], rows[1]),
+        "points": (timestamps, rng.random(1000)),
+        "boxes": (np.hstack([corners, corners + np.float32(0.1)]),),
+    }
+
+
+def host_calls(device: str, data: dict[str, tuple[Any, ...]], cupy: Any | None, torch: Any | None) -> Calls:
+    """Calls from NumPy's arrays to NumPy's arrays."""
+    a, b = data["matrices"]
+    timestamps, values = data["points"]
+    (boxes,) = data["boxes"]
+    calls: Calls = {
+        "product 128×128, float32": {
+            "gridstride": lambda: gridstride.matmul(a, b, device=device),
+            "NumPy": lambda: a @ b,
+        },
+        "mean of 1000 points": {
+            "gridstride": lambda: time_series.aggregate(timestamps, values, 35, device=device),
+        },
+        "pairs of 100 boxes": {
+            "gridstride": lambda: gridstride.box_overlap(boxes, boxes, device=device),
+        },
+    }
+    if cupy is not None:
+        calls["product 128×128, float32"]["CuPy"] = lambda: (cupy.asarray(a) @ cupy.asarray(b)).get()
+    if torch is not None:
+        calls["product 128×128, float32"]["PyTorch"] = lambda: torch.matmul(a, b)
+        calls["mean of 1000 points"]["PyTorch"] = lambda: torch.bucket_means(timestamps, values, 35)
+        calls["pairs of 100 boxes"]["PyTorch"] = lambda: torch.box_overlap(boxes, boxes)
+    return calls
+
+
+@dataclass
+class Library:
+    """How a library copies arrays to the device and back, waits, and computes."""
+
+    upload: Callable[[NDArray[Any]], Any]
+    download: Callable[[Any], NDArray[Any]]
+    wait: Callable[[], None]
+    matmul: Callable[[Any, Any], Any]
+    distances: Callable[[Any, Any], Any]
+
+
+def libraries(device: gridstride.Device, cupy: Any | None, torch: Any | None) -> dict[str, Library]:
+    """The libraries with arrays in the device's memory."""
+    found = {
+        "gridstride": Library(
+            device.upload, lambda array: array.numpy(), device.synchronize, gridstride.matmul, gridstride.distances
+        )
+    }
+    if cupy is not None:
+        # CuPy's cdist needs another package, so its distances are differences by broadcasting.
+        found["CuPy"] = Library(
+            cupy.asarray,
+            cupy.asnumpy,
+            cupy.cuda.Device().synchronize,
+            cupy.matmul,
+            lambda a, b: cupy.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2)),
+        )
+    if torch is not None:
+        found["PyTorch"] = Library(torch.upload, torch.download, torch.synchronize, torch.product, torch.distances)
+    return found
+
+
+def in_a_row(call: Callable[[], Any], calls: int) -> None:
+    for _ in range(calls):
+        call()
+
+
+def microseconds(work: Callable[[], Any], wait: Callable[[], None], calls: int, batches: int) -> dict[str, Any]:
+    """The host's time for each call, by batches, after a first one. Waits between batches are not timed."""
+    times = []
+    for _ in range(batches + 1):
+        times.append(clock(work)[0] * 1e6 / calls)
+        wait()
+    return summary(times[1:])
+
+
+def both_ways(
+    call: Callable[[], Any], wait: Callable[[], None], calls: int, batches: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The host's time for each call, not waited for, and each waited for."""
+
+    def waited() -> None:
+        call()
+        wait()
+
+    return tuple(microseconds(partial(in_a_row, one, calls), wait, calls, batches) for one in (call, waited))
+
+
+def check(results: dict[str, NDArray[Any]], what: str) -> None:
+    """Fail if other libraries compute something else.
+
+    The results are sums of up to 128 products or squares of float32, none above 1, or square roots of such sums: each
+    program is off by γ(129)·128 at most, u = 2⁻²⁴."""
+    for program, result in results.items():
+        error = np.abs(result.astype(np.float64) - results["gridstride"]).max()
+        assert error <= 2 * 129 * 2.0**-24 * 128, f"{what}: {program} is off by {error}"
+
+
+def measure_host(device: str, sizes: str, cupy: Any | None, torch: Any | None) -> Iterator[dict[str, Any]]:
+    """Time calls from the host's memory."""
+    calls, batches = ON_HOST[sizes]
+    for what, programs in host_calls(device, inputs(), cupy, torch).items():
+        progress(f"overhead: {what}, from the host")
+        times = {
+            program: microseconds(partial(in_a_row, call, calls), lambda: None, calls, batches)
+            for program, call in programs.items()
+        }
+        yield {"call": f"{what}, from the host", "times_us": times}
+
+
+def measure_resident(
+    device: gridstride.Device, sizes: str, cupy: Any | None, torch: Any | None
+) -> Iterator[dict[str, Any]]:
+    """Time calls on arrays in the device's memory, whose results stay there."""
+    calls, batches = RESIDENT[sizes]
+    data = inputs()
+    for what, operation, name in (
+        ("product 128×128, float32", "matmul", "matrices"),
+        ("distances 100×100×96, float32", "distances", "rows"),
+    ):
+        progress(f"overhead: {what}, on the device")
+        results, in_rows, alone = {}, {}, {}
+        for program, library in libraries(device, cupy, torch).items():
+            a, b = (library.upload(array) for array in data[name])
+            compute = getattr(library, operation)
+
+            results[program] = library.download(compute(a, b))
+            in_rows[program], alone[program] = both_ways(partial(compute, a, b), library.wait, calls, batches)
+        check(results, what)
+        yield {"call": f"{what}, on the device, not waited for", "times_us": in_rows}
+        yield {"call": f"{what}, on the device, each waited for", "times_us": alone}
