@@ -146,6 +146,19 @@ def few_a_launch(data, runs, version, count):
     show(version, kernel_times, remark=f"{count} streams, by the host's clock")
 
 
+def constant_tables(data, runs):
+    """V11 with tables in constant memory."""
+    n = len(data.starts) - 1
+    kernel = v11_constant(data.hashes.astype(np.int32), data.signs.astype(np.float32))
+    seq, starts = cuda.to_device(data.seq), cuda.to_device(data.starts)
+    T = cuda.device_array((n, ROWS, D), np.float32)
+    launch = lambda: kernel[n, SIX_PLACES](seq, starts, T)
+    launch()
+    kernel_times = repeated(lambda: elapsed_ms(launch), runs)
+    data.expected.check(T.copy_to_host()[:, t], "V11, constant")
+    show("V11, constant", kernel_times)
+
+
 def pointers(data, runs):
     """V13: an array of pointers to sequences."""
     from tensor_sketch_pointers import v13
@@ -174,6 +187,7 @@ def main():
     all_at_once(data, options.runs)
     few_a_launch(data, options.runs, "V12", STREAMS)
     few_a_launch(data, options.runs, "V12, 16 streams", PUBLISHED_STREAMS)
+    constant_tables(data, options.runs)
 
 
 if __name__ == "__main__":

@@ -211,6 +211,23 @@ def v11(hashes, signs, seq, starts, T):
     staged_tables(hashes, signs, seq, starts[sid], starts[sid + 1], T[sid])
 
 
+def v11_constant(const_hashes, const_signs):
+    """V11 with tables in constant memory, which are compiled into the kernel: NumPy's arrays of i32 and f32."""
+
+    @cuda.jit(fastmath=True)
+    def kernel(seq, starts, T):
+        sid, l, k = cuda.blockIdx.x, cuda.threadIdx.x, cuda.threadIdx.y
+        hashes = cuda.const.array_like(const_hashes)
+        signs = cuda.const.array_like(const_signs)
+        Tin = cuda.shared.array(shape=(2, ROWS, D), dtype=nb.float32)
+        start_layers(Tin, k, l)
+        j = add_staged(Tin, hashes, signs, seq, starts[sid], starts[sid + 1])
+        for ll in range(l, D, DL):
+            T[sid][k + 1][ll] = Tin[j][k + 1][ll]
+
+    return kernel
+
+
 @cuda.jit(fastmath=True)
 def v15(A, t, D, L, hashes, signs, seq, starts, T):
     """V15: all sizes at run time, in dynamic shared memory that is cut into parts."""

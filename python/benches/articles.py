@@ -29,7 +29,7 @@ SIZES: dict[str, dict[str, list[tuple[int, ...]]]] = {
         "time series": [(6 << 20,), (96 << 20,)],
     },
     "small": {
-        "tensor sketch": [(2, 80)],
+        "tensor sketch": [(1, 70)],
         "box overlap": [(60,)],
         "matrix product": [(20, 18, 17)],
         "thin product": [(20, 18, 10)],
