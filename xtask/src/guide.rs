@@ -98,6 +98,11 @@ pub fn check() -> Result<()> {
         if !page.files.is_empty() && !is_known {
             return Err(format!("docs/guide/{name} has files of no known crate").into());
         }
+        for excerpt in &page.excerpts {
+            excerpt
+                .check(&workspace())
+                .map_err(|error| format!("docs/guide/{name}, {error}"))?;
+        }
     }
     let has_device_compiler = has_device_compiler()?;
     for of_guide in &CRATES {
@@ -138,8 +143,31 @@ struct Page {
     files: Vec<(String, String)>,
     /// The files that it lists as a tree of folders, if it does.
     listed: Option<BTreeSet<String>>,
-    /// The line of the first block of Rust that is no such file.
+    /// Its excerpts from files of the repository.
+    excerpts: Vec<Excerpt>,
+    /// The line of the first block of Rust that is neither such a file nor an excerpt.
     other_rust: Option<usize>,
+}
+
+/// A block below a line that ends with a link to a file and a colon.
+struct Excerpt {
+    line: usize,
+    /// The file, from the folder of the repository.
+    source: String,
+    text: String,
+}
+
+impl Excerpt {
+    /// Fails if the file does not have these lines.
+    fn check(&self, repository: &Path) -> Result<()> {
+        let Excerpt { line, source, text } = self;
+        let file = fs::read_to_string(repository.join(source))
+            .map_err(|error| format!("line {line}: cannot read {source}: {error}"))?;
+        match format!("\n{file}").contains(&format!("\n{text}")) {
+            true => Ok(()),
+            false => Err(format!("line {line}: {source} does not have these lines").into()),
+        }
+    }
 }
 
 /// All pages, by their names.
@@ -162,14 +190,22 @@ impl Page {
     fn read(text: &str) -> Result<Page> {
         let mut page = Page::default();
         let mut heading = None;
+        let mut above = "";
         let mut lines = text.lines().enumerate();
         while let Some((index, line)) = lines.next() {
             if let Some(language) = line.strip_prefix("```") {
                 let block: Vec<&str> = (lines.by_ref().map(|(_, line)| line))
                     .take_while(|line| *line != "```")
                     .collect();
+                let source = linked_file(std::mem::take(&mut above));
                 if let Some(name) = heading.take() {
                     page.files.push((name, block.join("\n") + "\n"));
+                } else if let Some(source) = source {
+                    page.excerpts.push(Excerpt {
+                        line: index + 1,
+                        source,
+                        text: block.join("\n") + "\n",
+                    });
                 } else if language.starts_with("rust") {
                     page.other_rust.get_or_insert(index + 1);
                 } else if language == "text" && block[0].ends_with('/') {
@@ -180,6 +216,7 @@ impl Page {
                     return Err(format!("line {}: no file follows {name}", index + 1).into());
                 }
                 heading = file_name(line);
+                above = line;
             }
         }
         Ok(page)
@@ -190,6 +227,12 @@ impl Page {
 fn file_name(line: &str) -> Option<String> {
     let (name, rest) = line.strip_prefix("### `")?.split_once('`')?;
     Some(format!("{name}{rest}"))
+}
+
+/// The file of the repository whose link is at the end of a line, before a colon.
+fn linked_file(line: &str) -> Option<String> {
+    let (_, source) = line.strip_suffix("):")?.rsplit_once("](../../")?;
+    (!source.contains('#')).then(|| source.to_owned())
 }
 
 /// The files of a tree: a line for each file or folder, which are indented by two, and may be
@@ -337,6 +380,21 @@ fn main() {}
         let text = "[package]\n\n[features]\n".to_owned();
         assert_eq!(page.files, [("Cargo.toml".to_owned(), text)]);
         assert_eq!(page.other_rust, Some(20));
+    }
+
+    #[test]
+    fn an_excerpt_must_be_in_its_file() {
+        let check = |code: &str| {
+            let text =
+                format!("Rust, [`guide`](../../xtask/src/guide.rs):\n\n```rust\n{code}\n```\n");
+            let page = Page::read(&text).unwrap();
+            assert_eq!(page.other_rust, None);
+            page.excerpts[0].check(&workspace())
+        };
+        check("/// Arguments of cargo.\ntype Arguments = &'static [&'static str];").unwrap();
+        let error = check("type Arguments = [&'static str];").unwrap_err();
+        let expected = "line 3: xtask/src/guide.rs does not have these lines";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]
