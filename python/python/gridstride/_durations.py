@@ -47,9 +47,13 @@ def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
         point = point.astimezone(timezone.utc).replace(tzinfo=None)
     # pandas' own conversion keeps the nanoseconds.
     exact = point.to_datetime64() if hasattr(point, "to_datetime64") else np.datetime64(point)
-    ticks = exact.astype(f"datetime64[{unit}]")
-    # A time beyond the unit's range is another one there.
-    if ticks != exact or ticks.astype(exact.dtype) != exact:
+    try:
+        ticks = exact.astype(f"datetime64[{unit}]")
+        # A time beyond the unit's range is another one there, or an error of newer versions of numpy.
+        fits = ticks == exact and ticks.astype(exact.dtype) == exact
+    except OverflowError:
+        fits = False
+    if not fits:
         raise ValueError(f"origin is {point!r}, which is no multiple of the timestamps' unit, {unit}")
     return int(ticks.astype(np.int64))
 

@@ -22,6 +22,9 @@ use crate::call::require_threads;
 use crate::device::{Devices, named};
 use crate::error::OrRaise;
 
+/// More elements than memory has.
+const MOST: usize = isize::MAX as usize / 16;
+
 /// Where a call on arrays in the memory of a device runs.
 #[derive(Clone)]
 pub struct Place {
@@ -81,7 +84,11 @@ impl<'a, 'py> Location<'a, 'py> {
             return Ok(Some(Location::Own(array)));
         }
         if let Some(method) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
-            let (kind, number) = method.call0()?.extract::<(u32, usize)>()?;
+            // It fails for arrays of pyarrow with nulls, and of types that DLPack does not have.
+            let device = method.call0().and_then(|device| device.extract());
+            let Ok((kind, number)) = device as PyResult<(u32, usize)> else {
+                return Ok(None);
+            };
             let on_gpu = [DLDeviceType::CUDA.0, DLDeviceType::CUDAMANAGED.0].contains(&kind);
             return Ok(on_gpu.then_some(Location::Dlpack(number)));
         }
@@ -487,19 +494,27 @@ struct Layout<'a> {
 }
 
 impl Layout<'_> {
-    /// Returns the shape and the strides as numbers that are not negative.
+    /// Returns the shape and the strides as numbers that are not negative, of elements that are not
+    /// farther apart than memory is long: cupy's negative strides look so.
     fn checked(&self) -> PyResult<(Vec<usize>, Vec<usize>)> {
         let unsigned = |numbers: &[i64]| {
-            let numbers = numbers.iter().map(|&number| usize::try_from(number));
-            numbers.collect::<Result<Vec<_>, _>>()
+            let numbers = numbers.iter().map(|&number| usize::try_from(number).ok());
+            numbers.collect::<Option<Vec<_>>>()
         };
-        match (unsigned(self.shape), unsigned(self.strides)) {
-            (Ok(shape), Ok(strides)) if shape.len() == strides.len() => Ok((shape, strides)),
-            _ => Err(PyValueError::new_err(format!(
+        let layout = unsigned(self.shape).zip(unsigned(self.strides));
+        let layout = layout.filter(|(shape, strides)| {
+            let mut axes = shape.iter().zip(strides);
+            let last = axes.try_fold(0usize, |last, (&length, &stride)| {
+                last.checked_add(length.saturating_sub(1).checked_mul(stride)?)
+            });
+            shape.len() == strides.len() && last.is_some_and(|last| last < MOST)
+        });
+        layout.ok_or_else(|| {
+            PyValueError::new_err(format!(
                 "{}: {} has the shape {:?} and strides of {:?} elements: pass a contiguous copy",
                 self.operation, self.name, self.shape, self.strides
-            ))),
-        }
+            ))
+        })
     }
 }
 
