@@ -42,6 +42,7 @@
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
 //! Both crates are re-exported, for programs to use the same versions: [`ndarray`] and [`half`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(
         feature = "box-overlap",

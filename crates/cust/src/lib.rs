@@ -76,6 +76,7 @@
 //! LICENSE-APACHE.
 //!
 //! [cust]: https://docs.rs/cust/0.3.2
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// The name of a function or code as a C string.
 macro_rules! c_name {

@@ -9,6 +9,7 @@
 //! and LICENSE-APACHE.
 //!
 //! [cust_core]: https://docs.rs/cust_core/0.1.1
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
 
 #[doc(hidden)]
