@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod api;
 mod bench;
 mod bundle;
 mod cargo;
@@ -51,6 +52,12 @@ enum Chore {
     },
     /// Compare the barriers in the checked-in PTX with the record.
     Barriers,
+    /// List the public items of the published libraries in docs/public-api.
+    Api {
+        /// Change nothing: fail unless the files list what the sources have.
+        #[arg(long)]
+        check: bool,
+    },
     /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
     Bench(bench::Options),
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
@@ -78,6 +85,7 @@ fn main() -> ExitCode {
         Chore::Ptx { check: true, names } => ptx::check(&names),
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
         Chore::Barriers => ptx::barriers(),
+        Chore::Api { check } => api::list(check),
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),

@@ -1,6 +1,7 @@
 //! Values that are asked for before they are read.
 
 /// How far ahead memory is asked for, in bytes: 32 cache lines.
+#[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 2048;
 
 /// The values after which [`prefetch`] is worth another call: a cache line of `f64`.
