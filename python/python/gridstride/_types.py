@@ -16,7 +16,7 @@ Stream: TypeAlias = int | Any
 
 
 class OnDevice(Protocol):
-    """An array in the memory of a GPU: a ``DeviceArray``, or one of torch, cupy, numba or jax."""
+    """An array in the memory of a GPU: a ``DeviceArray``, or one of torch, cupy or numba."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...

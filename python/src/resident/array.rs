@@ -30,9 +30,9 @@ const UPLOAD: &str = "Device.upload";
 /// An array in the memory of a device, in row-major order: the result of calls on such arrays, and
 /// of ``Device.upload``.
 ///
-/// Calls return before the work on a GPU has finished; ``numpy()`` waits for it. torch, cupy,
-/// numba and jax take the array without a copy, by DLPack (``torch.from_dlpack(array)``) or the
-/// CUDA array interface (``cupy.asarray(array)``), and share its memory.
+/// Calls return before the work on a GPU has finished; ``numpy()`` waits for it. torch, cupy
+/// and numba take the array without a copy, by DLPack (``torch.from_dlpack(array)``) or the CUDA
+/// array interface (``cupy.asarray(array)``), and share its memory.
 ///
 /// Examples
 /// --------
