@@ -15,6 +15,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::resident::on_device;
+
 /// A type of elements.
 pub trait Number: Element + DlpackElement + Copy + Sync {
     /// numpy's name of the type.
@@ -291,6 +293,13 @@ fn as_array<'py>(
             );
             return Err(PyTypeError::new_err(message));
         }
+    }
+    if on_device(object)? {
+        let message = format!(
+            "{operation}: {name} is in the memory of a device, but the call takes arrays of the host: pass a copy, \
+             for example its numpy()"
+        );
+        return Err(PyTypeError::new_err(message));
     }
     let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
     Ok(array.cast_into()?)

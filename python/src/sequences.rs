@@ -349,9 +349,7 @@ impl Reader<'_> {
         let (alphabet, unknown) = (self.alphabet, self.unknown);
         let sequences = py.detach(|| {
             let encode = |(bytes, is_text)| match alphabet {
-                Some(alphabet) if is_text => {
-                    Ok(Cow::Owned(alphabet.encode(bytes, unknown)?.codes.to_vec()))
-                }
+                Some(alphabet) if is_text => Ok(Cow::Owned(alphabet.encode(bytes, unknown)?.codes)),
                 _ => Ok(Cow::Borrowed(bytes)),
             };
             let codes: Vec<_> = slices.into_par_iter().map(encode).collect();

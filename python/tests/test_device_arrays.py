@@ -161,6 +161,53 @@ def test_results_are_arguments(device, rng):
     np.testing.assert_array_equal(order.indices.numpy()[:, 0], np.arange(20))
 
 
+class _Interface:
+    """An array of the host that looks like one of a device, for the simulator and the CPU."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__array_interface__, "strides": array.strides, "version": 3}
+
+
+def test_arrays_of_a_gpu_are_not_read_on_the_host(device):
+    if device.kind == "cuda":
+        pytest.skip("the array is of the host")
+    a = _Interface(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="a is on a GPU, but the call runs on"):
+        gridstride.matmul(a, a, device=device)
+
+
+def test_calls_of_the_host_refuse_device_arrays(device):
+    a = device.upload(np.ones((3, 3)))
+    for call in [
+        lambda: gridstride.gemm(a, a),
+        lambda: gridstride.box_overlap_counts(a),
+        lambda: device.upload(a),
+        lambda: time_series.bucket_counts(a, 3),
+        lambda: gridstride.Sequences([a]),
+    ]:
+        with pytest.raises(TypeError, match="is in the memory of a device"):
+            call()
+
+
+def test_offsets_are_checked(device):
+    times, values = device.upload(np.arange(5)), device.upload(np.ones(5))
+    with pytest.raises(ValueError, match="offset -1 at index 1"):
+        time_series.aggregate(times, values, 2, offsets=[0, -1, 5])
+    with pytest.raises(TypeError, match="offsets have the dtype"):
+        time_series.aggregate(times, values, 2, offsets=[0.0, 5.0])
+
+
+def test_a_limit_of_the_call_counts_its_result(device, rng):
+    a = device.upload(rng.random((64, 64)))
+    limited = device.with_memory_limit(1 << 20)
+    product = gridstride.matmul(a, a, device=limited)
+    assert limited.memory_used >= 64 * 64 * 8
+    assert product.device == limited
+    with pytest.raises(MemoryError):
+        gridstride.matmul(a, a, device=device.with_memory_limit(100))
+
+
 def test_errors_of_places(device, rng):
     there, here = device.upload(rng.random((3, 3))), rng.random((3, 3))
     with pytest.raises(TypeError, match="matmul: b is in the memory of the host, but a in that of a device"):

@@ -126,7 +126,7 @@ def test_checks_the_array_interface():
     address, _ = array.__cuda_array_interface__["data"]
     with pytest.raises(ValueError, match="out is read-only"):
         gridstride.matmul(there, there, out=_Interface(GPU.upload(np.ones((4, 4))), data=(address, True)))
-    with pytest.raises(ValueError, match="no address of f64"):
+    with pytest.raises(ValueError, match="a begins at .*, no multiple of its elements' 8 bytes"):
         gridstride.matmul(_Interface(array, data=(address + 4, False)), there)
     host = np.ones((4, 4))
     with pytest.raises(ValueError, match="does not know the address"):
@@ -160,6 +160,51 @@ def test_work_on_other_streams_comes_first(rng):
             torch.full((256, 256), 7.0, device="cuda")
             side.synchronize()
             assert total.item() == 3.0 * 256 * 256
+
+
+@pytest.mark.parametrize("first", range(1, 4))
+def test_arrays_that_begin_anywhere(library, rng, first):
+    """Kernels read 16 bytes at once; slices begin at any element."""
+    _, upload, _, _ = library
+    for dtype in [np.float32, np.float64]:
+        a, w = rng.random((33, 65)).astype(dtype), rng.random((65, 300)).astype(dtype)
+        there = upload(w)[:, first : first + 256]
+        np.testing.assert_allclose(gridstride.matmul(upload(a), there).numpy(), a @ w[:, first : first + 256], rtol=1e-4)
+        rows = rng.random(900).astype(dtype)
+        flat = upload(rows)[first : first + 800].reshape(100, 8)
+        expected = gridstride.distances(rows[first : first + 800].reshape(100, 8), device=GPU)
+        np.testing.assert_array_equal(gridstride.distances(flat).numpy(), expected)
+    times, values = np.cumsum(rng.integers(0, 3, 1000)), rng.random(1000)
+    there = upload(times), upload(values)
+    found = time_series.aggregate(there[0][first:], there[1][first:], 7, ["mean", "count"]).numpy()
+    expected = time_series.aggregate(times[first:], values[first:], 7, ["mean", "count"], device=GPU)
+    np.testing.assert_array_equal(found["mean"], expected["mean"])
+    rounded = time_series.round_timestamps(there[0][first:], 7)
+    np.testing.assert_array_equal(rounded.numpy(), times[first:] // 7 * 7)
+    if first % 2 == 1:
+        with pytest.raises(ValueError, match="out does not begin at a multiple of 16 bytes"):
+            time_series.round_timestamps(there[0][:10], 7, out=upload(np.zeros(20, np.int64))[first : first + 10])
+
+
+def test_arrays_of_several_streams(rng):
+    torch = pytest.importorskip("torch")
+    large = torch.rand((8192, 8192), device="cuda")
+    host = np.full((256, 256), 2.0)
+    for _ in range(5):
+        first, second = torch.cuda.Stream(), torch.cuda.Stream()
+        with torch.cuda.stream(first):
+            for _ in range(3):
+                large @ large
+        # The upload waits for that work, and the product runs on another stream.
+        a, b = GPU.upload(host, stream=first), GPU.upload(np.eye(256))
+        product = gridstride.matmul(a, b, stream=second)
+        np.testing.assert_array_equal(product.numpy(), host)
+        assert gridstride.matmul(product, b, out=a) is a
+        np.testing.assert_array_equal(a.numpy(), host)
+        # The handle of a device is not one of the stream.
+        device = product.device
+        del product, a, first, second
+        np.testing.assert_array_equal(gridstride.matmul(host, np.eye(256), device=device), host)
 
 
 def test_inputs_live_until_the_work_is_done():

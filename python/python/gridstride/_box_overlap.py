@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._columns import rows_of
 from ._core import DeviceArray
 from ._types import Devices, OnDevice, Stream
 
@@ -185,7 +186,7 @@ def box_overlap(
     count = len(offsets) - 1
     others: Any = set2
     if isinstance(offsets, DeviceArray):
-        return DeviceOverlaps(offsets, indices, (count, count if others is None else others.shape[0]))
+        return DeviceOverlaps(offsets, indices, (count, count if others is None else rows_of(others)))
     return Overlaps(offsets, indices, (count, count if others is None else np.shape(others)[0]))
 
 

@@ -41,7 +41,7 @@ def column_of(column: Any) -> Column:
         return _from_pandas(column)
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return Column(*_core.from_arrow(column))
-    elements = np.asarray(column)
+    elements = on_host("a column", column)
     # A masked element is a null.
     valid = ~np.ma.getmaskarray(column) if np.ma.is_masked(column) else None
     return _from_numpy(elements, valid, None)
@@ -106,6 +106,19 @@ def grouped(series: Any, count: int) -> tuple[NDArray[Any], NDArray[np.intp], ND
     labels, inverse = np.unique(keys, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
     return labels, np.concatenate(([0], np.cumsum(np.bincount(inverse)))), order
+
+
+def on_host(name: str, array: Any) -> NDArray[Any]:
+    """Returns what numpy makes of an array, without copying one from the memory of a device."""
+    if _core.on_device(array):
+        raise TypeError(f"{name} is in the memory of a device, but the call takes arrays of the host: pass its numpy()")
+    return np.asarray(array)
+
+
+def rows_of(array: Any) -> int:
+    """Returns the length of the first axis of an array in the memory of a device."""
+    shape = array.shape if hasattr(array, "shape") else array.__cuda_array_interface__["shape"]
+    return int(shape[0])
 
 
 def offsets_of(function: str, offsets: Any, count: int) -> NDArray[np.intp]:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._columns import on_host
 from ._types import Devices
 
 
@@ -72,7 +73,7 @@ def gemm(
         dtype = np.float32 if a.dtype.itemsize == 2 else a.dtype
         c, beta = np.zeros(shape, dtype), 0.0
     elif not overwrite_c:
-        c = np.array(c, order="C")
+        c = np.array(on_host("gemm: c", c), order="C")
     elif not isinstance(c, np.ndarray):
         raise TypeError(f"gemm: c is a {type(c).__name__}, not a numpy array")
     elif not c.flags.writeable:
@@ -83,7 +84,7 @@ def gemm(
 
 
 def _factor(factor: ArrayLike, is_transposed: bool) -> NDArray[Any]:
-    factor = factor if isinstance(factor, np.ndarray) else np.asarray(factor)
+    factor = factor if isinstance(factor, np.ndarray) else on_host("gemm: a factor", factor)
     return np.swapaxes(factor, -2, -1) if is_transposed and factor.ndim > 1 else factor
 
 

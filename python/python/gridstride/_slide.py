@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._columns import on_host
 from ._distances import Nearest
 from ._types import Devices
 
@@ -171,7 +172,7 @@ def _windows(function: str, name: str, windows: _Windows) -> tuple[ArrayLike, li
             f"{function}: {name} has {windows.ndim} axes, with the shape {windows.shape}, but has to have 3, or be a list of "
             "arrays, or Windows"
         )
-    arrays = [np.asarray(array) for array in windows]
+    arrays = [on_host(f"{function}: a sequence of {name}", array) for array in windows]
     for index, array in enumerate(arrays):
         if array.ndim != 2:
             raise ValueError(f"{function}: sequence {index} of {name} has {array.ndim} axes, but has to have 2")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import Column, column_of, grouped, offsets_of
+from ._columns import Column, column_of, grouped, offsets_of, rows_of
 from ._durations import point_in, span_in
 from ._core import DeviceArray
 from ._types import Devices, OnDevice, Stream
@@ -257,7 +257,7 @@ def aggregate(
         found, starts, columns = _core.aggregate(
             timestamps,
             values,
-            offsets=None if offsets is None else np.asarray(offsets).tolist(),
+            offsets=None if offsets is None else offsets_of("aggregate", offsets, rows_of(timestamps)).tolist(),
             every=span_in(None, every),
             origin=point_in(None, origin),
             methods=methods,

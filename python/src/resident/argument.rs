@@ -16,22 +16,41 @@ use pyo3::types::PyDict;
 
 use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
-use super::stream::{RawStream, wait_for};
+use super::stream::{RawStream, make_wait, wait_for};
 use crate::array::Number;
 use crate::call::require_threads;
 use crate::device::{Devices, named};
 use crate::error::OrRaise;
 
+/// The bytes that kernels access at once.
+const ALIGNMENT: usize = 16;
+
 /// More elements than memory has.
 const MOST: usize = isize::MAX as usize / 16;
 
 /// Where a call on arrays in the memory of a device runs.
-#[derive(Clone)]
 pub struct Place {
     pub operation: &'static str,
+    /// The device as the caller gave it.
+    pub base: Device,
     /// Orders work on the stream, if the device is a GPU.
     pub device: Device,
     pub stream: Option<RawStream>,
+    /// Streams of arguments, which wait for the call when this is dropped: later work on the
+    /// arguments comes after the call.
+    others: Vec<usize>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for &handle in &self.others {
+            // SAFETY: the handle is that of an argument's stream, which exists during the call.
+            if unsafe { make_wait(&self.device, handle) }.is_err() {
+                // If this fails too, the context is lost, and its work with it.
+                let _ = self.device.synchronize();
+            }
+        }
+    }
 }
 
 impl Place {
@@ -50,16 +69,34 @@ impl Place {
             }
             return Ok(Place {
                 operation,
+                base: device.clone(),
                 device: device.clone(),
                 stream,
+                others: Vec::new(),
             });
         };
         let stream = stream.unwrap_or_else(RawStream::legacy);
         Ok(Place {
             operation,
+            base: device.clone(),
             device: stream.order(device).or_raise(py, operation)?,
             stream: Some(stream),
+            others: Vec::new(),
         })
+    }
+
+    /// Orders the call after the present work of an argument's stream, and that stream's later work
+    /// after the call.
+    ///
+    /// # Safety
+    /// The handle is that of a stream of this place's GPU, which exists during the call.
+    unsafe fn order_with(&mut self, py: Python<'_>, handle: usize) -> PyResult<()> {
+        if self.stream.as_ref().is_some_and(|own| !own.is(handle)) {
+            // SAFETY: passed on to the caller.
+            unsafe { wait_for(&self.device, handle) }.or_raise(py, self.operation)?;
+            self.others.push(handle);
+        }
+        Ok(())
     }
 }
 
@@ -98,7 +135,7 @@ impl<'a, 'py> Location<'a, 'py> {
 
     fn device(&self, py: Python<'_>) -> PyResult<Device> {
         match self {
-            Location::Own(array) => Ok(array.get().content().device.clone()),
+            Location::Own(array) => Ok(array.get().content().base.clone()),
             Location::Dlpack(number) => named(py, &format!("cuda:{number}")),
             Location::Interface => named(py, "cuda"),
         }
@@ -160,13 +197,13 @@ pub fn resident<'py, const N: usize>(
         Location::Own(array) => array.get().content().stream.clone(),
         _ => None,
     });
-    let place = Place::new(py, operation, &device, stream)?;
+    let mut place = Place::new(py, operation, &device, stream)?;
     let mut taken = [const { None }; N];
     let mut locations = found.into_iter();
     for (taken, (name, object)) in taken.iter_mut().zip(arguments) {
         let Some(object) = object else { continue };
         let (_, location) = locations.next().expect("one for each argument");
-        let argument = DeviceArgument::new(py, &place, name, object, &location)?;
+        let argument = DeviceArgument::new(py, &mut place, name, object, &location)?;
         *taken = Some(argument);
     }
     Ok(Some((place, taken)))
@@ -191,29 +228,37 @@ pub struct DeviceArgument {
 impl DeviceArgument {
     fn new(
         py: Python<'_>,
-        place: &Place,
+        place: &mut Place,
         name: &'static str,
         object: &Bound<'_, PyAny>,
         location: &Location<'_, '_>,
     ) -> PyResult<DeviceArgument> {
         let other = match location {
-            Location::Interface => None,
-            _ => Some(location.device(py)?),
+            Location::Interface if matches!(place.device.kind(), DeviceKind::Cuda { .. }) => None,
+            Location::Interface => Some("a GPU".to_string()),
+            _ => {
+                let other = location.device(py)?;
+                (!other.same_as(&place.device)).then(|| other.to_string())
+            }
         };
-        if let Some(other) = other
-            && !other.same_as(&place.device)
-        {
+        if let Some(other) = other {
             return Err(PyValueError::new_err(format!(
                 "{}: {name} is on {other}, but the call runs on {}",
                 place.operation, place.device
             )));
         }
         match location {
-            Location::Own(array) => Ok(DeviceArgument::of_content(
-                place.operation,
-                name,
-                array.get().content(),
-            )),
+            Location::Own(array) => {
+                let content = array.get().content();
+                if let Some(stream) = &content.stream {
+                    // SAFETY: the array keeps its stream, and the call keeps the array.
+                    unsafe { place.order_with(py, stream.handle_in_interface())? };
+                }
+                let operation = place.operation;
+                let mut argument = DeviceArgument::of_content(operation, name, content);
+                argument.device = place.device.clone();
+                Ok(argument)
+            }
             Location::Dlpack(_) => DeviceArgument::from_dlpack(place, name, object),
             Location::Interface => DeviceArgument::from_interface(py, place, name, object),
         }
@@ -285,7 +330,7 @@ impl DeviceArgument {
     /// Takes an array with the CUDA array interface, version 2 or 3.
     fn from_interface(
         py: Python<'_>,
-        place: &Place,
+        place: &mut Place,
         name: &'static str,
         object: &Bound<'_, PyAny>,
     ) -> PyResult<DeviceArgument> {
@@ -335,12 +380,9 @@ impl DeviceArgument {
             strides: &strides as &Vec<i64>,
         };
         let (shape, strides) = taken.checked()?;
-        if let (Some(stream), Some(own)) = (entry("stream")?, &place.stream) {
-            let handle = stream.extract::<usize>()?;
-            if !own.is(handle) {
-                // SAFETY: by the interface, the stream is that of the array's work, which exists.
-                unsafe { wait_for(&place.device, handle) }.or_raise(py, operation)?;
-            }
+        if let Some(stream) = entry("stream")? {
+            // SAFETY: by the interface, the stream is that of the array's work, which exists.
+            unsafe { place.order_with(py, stream.extract()?)? };
         }
         Ok(DeviceArgument {
             operation,
@@ -392,6 +434,9 @@ impl DeviceArgument {
         if !self.is_writeable {
             return refuse("is read-only");
         }
+        if !self.address.is_multiple_of(ALIGNMENT) && self.span() > 0 {
+            return refuse("does not begin at a multiple of 16 bytes");
+        }
         let overlaps = |input: &&DeviceArgument| {
             let (own, other) = (self.addresses(), input.addresses());
             own.start < other.end && other.start < own.end
@@ -437,7 +482,23 @@ impl DeviceArgument {
                 D::NDIM.unwrap_or(self.axes())
             )));
         };
-        let (span, address) = (self.span(), self.address as *mut T);
+        if self.span() > 0 && !self.address.is_multiple_of(size_of::<T>()) {
+            return Err(PyValueError::new_err(format!(
+                "{}: {} begins at {:#x}, no multiple of its elements' {} bytes: pass a copy",
+                self.operation,
+                self.name,
+                self.address,
+                size_of::<T>()
+            )));
+        }
+        // Buffers begin at multiples of 16 bytes, at which the memory of every library begins.
+        let skipped = match self.span() {
+            0 => 0,
+            _ => self.address % ALIGNMENT,
+        };
+        let start = skipped / size_of::<T>();
+        let span = self.span() + start;
+        let address = (self.address - skipped) as *mut T;
         // SAFETY: the producer of the array vouches for these elements, which `owner` keeps, and
         // has ordered its work on them with `device`. Work of the caller on other streams is ordered
         // by the caller, as the documentation asks for.
@@ -445,13 +506,15 @@ impl DeviceArgument {
         Python::attach(|py| {
             Ok(Elements {
                 buffer: buffer.or_raise(py, self.operation)?,
+                start,
                 shape,
                 strides,
             })
         })
     }
 
-    /// Returns the elements as an array in row-major order.
+    /// Returns the elements as an array in row-major order: a copy on the device if they do not begin
+    /// at a multiple of 16 bytes.
     ///
     /// # Errors
     /// Those of [`elements`](Self::elements), and ValueError for another order.
@@ -467,7 +530,10 @@ impl DeviceArgument {
         }
         let operation = self.operation;
         let elements = self.elements::<T, D>()?;
-        let array = DeviceArray::from_buffer(elements.buffer, elements.shape);
+        let array = match elements.start {
+            0 => DeviceArray::from_buffer(elements.buffer, elements.shape),
+            _ => elements.view().and_then(|view| view.to_array()),
+        };
         Python::attach(|py| array.or_raise(py, operation))
     }
 }
@@ -475,13 +541,20 @@ impl DeviceArgument {
 /// The elements of an argument, with any strides.
 pub struct Elements<T: Element, D: Dimension> {
     buffer: Buffer<T>,
+    /// The index of the first element in the buffer.
+    start: usize,
     shape: D,
     strides: D,
 }
 
 impl<T: Element, D: Dimension> Elements<T, D> {
     pub fn view(&self) -> gridstride::Result<DeviceView<'_, T, D>> {
-        DeviceView::new(&self.buffer, 0, self.shape.clone(), self.strides.clone())
+        DeviceView::new(
+            &self.buffer,
+            self.start,
+            self.shape.clone(),
+            self.strides.clone(),
+        )
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Content {
     pub address: usize,
     /// Keeps the memory, and frees it in the order of the stream.
     _owner: Arc<dyn Send + Sync>,
+    /// The device as the caller gave it.
+    pub base: Device,
     /// Orders work on the elements.
     pub device: Device,
     /// The stream of the device, if it is a GPU.
@@ -85,6 +87,7 @@ impl PyDeviceArray {
             shape,
             address,
             _owner: owner,
+            base: place.base.clone(),
             device: place.device.clone(),
             stream: place.stream.clone(),
         }))
@@ -129,9 +132,13 @@ impl Drop for Export {
     fn drop(&mut self) {
         if self.is_foreign {
             // Memory is freed in the order of the array's stream. The other stream may not exist
-            // any more, so that all streams are waited for. If this fails, the context is lost, and
-            // its work with it.
-            let _ = self.content.device.synchronize_all();
+            // any more, so that all streams are waited for, without Python's lock, which their work
+            // may take. Memory that work may still use is not freed.
+            let wait = || self.content.device.synchronize_all();
+            let waited = Python::try_attach(|py| py.detach(wait)).unwrap_or_else(wait);
+            if waited.is_err() {
+                std::mem::forget(self.content.clone());
+            }
         }
     }
 }
@@ -211,13 +218,17 @@ impl PyDeviceArray {
     /// The type of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
+        if self.0.dtype == bf16::DTYPE {
+            // It makes the dtype known to numpy.
+            py.import("ml_dtypes")?;
+        }
         PyArrayDescr::new(py, name_of(self.0.dtype))
     }
 
     /// The device that has the array in its memory.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice::of(self.0.device.clone())
+        PyDevice::of(self.0.base.clone())
     }
 
     /// Wait for the work on the array, and return a copy in the memory of the host.

@@ -38,8 +38,9 @@ impl Borrowed {
         let event = idle.map_or_else(|| Event::new(&self.primary, flags), Ok);
         match event.and_then(|event| event.record(stream).map(|()| event)) {
             Ok(event) => lock(&self.owners).pending.push_back((event, owner)),
-            // If waiting fails, the context is lost, and its work with it.
-            Err(_) => drop(stream.synchronize()),
+            // Memory that work may still use is not given back.
+            Err(_) if stream.synchronize().is_err() => std::mem::forget(owner),
+            Err(_) => {}
         }
     }
 

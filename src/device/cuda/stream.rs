@@ -276,13 +276,14 @@ impl Event {
         self.primary.call("waiting for an event", wait)
     }
 
-    /// Whether the work before the event has finished or failed.
+    /// Whether the work before the event is known to have finished. The driver does not tell while
+    /// another library captures a graph, or after a failure.
     pub fn has_happened(&self) -> bool {
         let Ok(_bound) = self.primary.bind() else {
-            return true;
+            return false;
         };
         // SAFETY: the event lives.
-        unsafe { sys::cuEventQuery(self.raw) != cudaError_enum::CUDA_ERROR_NOT_READY }
+        unsafe { sys::cuEventQuery(self.raw) == cudaError_enum::CUDA_SUCCESS }
     }
 
     /// Returns the milliseconds from `start` to this event, negative if `start` is the later event.
