@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::not_negative;
-use crate::sequences::Reader;
+use crate::sequences::{PySequences, Reader, alphabet_of, other_alphabet};
 
 const EDIT_DISTANCE: &str = "edit_distance";
 
@@ -23,9 +23,16 @@ pub fn edit_distances<'py>(
     limit: Option<i64>,
     device: Option<Devices>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let is_encoded = |object: &Bound<'_, PyAny>| object.is_instance_of::<PySequences>();
+    let (of_a, of_b) = (alphabet_of(a), alphabet_of(b));
+    if of_a != of_b && is_encoded(a) && is_encoded(b) {
+        return Err(other_alphabet(EDIT_DISTANCE));
+    }
+    // Texts become codes like those that they are compared with.
+    let alphabet = of_a.or(of_b);
     let reader = Reader {
         operation: EDIT_DISTANCE,
-        alphabet: None,
+        alphabet: alphabet.as_ref(),
         unknown: Unknown::Error,
     };
     let (a, b) = (reader.sequences(py, a)?, reader.sequences(py, b)?);

@@ -23,9 +23,14 @@ pub fn parse_fasta(
 ) -> PyResult<(Vec<String>, PySequences)> {
     let unknown = unknown_of(READ, unknown)?;
     let operations = text.len() as f64;
+    let known = alphabet.0.clone();
     let parse = move || records(&text, &alphabet.0, unknown);
     let (names, sequences) = call(py, READ, operations, parse)?;
-    Ok((names, PySequences(Arc::new(sequences))))
+    let sequences = PySequences {
+        sequences: Arc::new(sequences),
+        alphabet: Some(known),
+    };
+    Ok((names, sequences))
 }
 
 fn records(text: &[u8], alphabet: &Alphabet, unknown: Unknown) -> Result<(Vec<String>, Sequences)> {

@@ -1,17 +1,20 @@
 //! Alphabets, and sequences of codes.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use gridstride::Error;
 use gridstride::ndarray::{Array1, Ix1};
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use numpy::{IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::array::{Argument, Input};
+use crate::call::require_threads;
 use crate::error::{OrRaise, no_choice};
 
 /// Letters and their codes: a letter's code is its place among them.
@@ -213,7 +216,8 @@ impl<'py> Text<'py> {
 
 /// Sequences of codes, one after the other in memory.
 ///
-/// Calls take any iterable of sequences, and copy it. They do not copy a `Sequences`.
+/// Calls take any iterable of sequences, and copy it. They do not copy a `Sequences`, and refuse
+/// one with the codes of another alphabet.
 ///
 /// Parameters
 /// ----------
@@ -234,7 +238,11 @@ impl<'py> Text<'py> {
 /// >>> sequences[1]
 /// array([1, 1], dtype=uint8)
 #[pyclass(frozen, name = "Sequences", module = "gridstride")]
-pub struct PySequences(pub Arc<Sequences>);
+pub struct PySequences {
+    pub sequences: Arc<Sequences>,
+    /// What the codes mean, if it is known.
+    pub alphabet: Option<Alphabet>,
+}
 
 #[pymethods]
 impl PySequences {
@@ -252,12 +260,16 @@ impl PySequences {
             alphabet: alphabet.as_ref().map(|alphabet| &alphabet.0),
             unknown: unknown_of(SEQUENCES, unknown)?,
         };
-        let sequences = sequences.map(|sequences| reader.sequences(py, sequences));
-        Ok(PySequences(sequences.transpose()?.unwrap_or_default()))
+        let read = sequences.map(|sequences| reader.sequences(py, sequences));
+        let known = sequences.and_then(alphabet_of);
+        Ok(PySequences {
+            sequences: read.transpose()?.unwrap_or_default(),
+            alphabet: alphabet.map(|alphabet| alphabet.0).or(known),
+        })
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.sequences.len()
     }
 
     fn __getitem__<'py>(
@@ -265,15 +277,15 @@ impl PySequences {
         py: Python<'py>,
         index: isize,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let from_end = if index < 0 { self.0.len() } else { 0 };
+        let from_end = if index < 0 { self.sequences.len() } else { 0 };
         let codes = from_end
             .checked_add_signed(index)
-            .and_then(|index| self.0.get(index));
+            .and_then(|index| self.sequences.get(index));
         match codes {
             Some(codes) => Ok(codes.to_owned().into_pyarray(py)),
             None => Err(PyIndexError::new_err(format!(
                 "there is no sequence {index}: there are {}",
-                self.0.len()
+                self.sequences.len()
             ))),
         }
     }
@@ -281,25 +293,67 @@ impl PySequences {
     /// The number of letters of each sequence.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let ends = self.0.offsets().windows(2);
+        let ends = self.sequences.offsets().windows(2);
         let lengths = ends.map(|ends| (ends[1] - ends[0]) as i64);
         lengths.collect::<Array1<_>>().into_pyarray(py)
     }
 
-    /// Pickles hold the codes of each sequence as bytes, which are codes without an alphabet.
+    /// Pickles hold arrays of codes, and the alphabet.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyList>,))> {
-        let sequences = self.0.offsets().windows(2);
-        let sequences = sequences.map(|ends| PyBytes::new(py, &self.0.codes()[ends[0]..ends[1]]));
-        let sequences = PyList::new(py, sequences)?;
-        Ok((py.get_type::<PySequences>(), (sequences,)))
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let sequences = self.sequences.offsets().windows(2);
+        let codes = self.sequences.codes();
+        let arrays = sequences.map(|ends| codes[ends[0]..ends[1]].to_vec().into_pyarray(py));
+        let arguments = PyTuple::new(py, [PyList::new(py, arrays)?])?;
+        let names = PyDict::new(py);
+        names.set_item("alphabet", self.alphabet.clone().map(PyAlphabet))?;
+        let class = py.get_type::<PySequences>();
+        let make = py.import("copyreg")?.getattr("__newobj_ex__")?;
+        Ok((make, (class, arguments, names).into_pyobject(py)?))
     }
 
     fn __repr__(&self) -> String {
-        let (count, letters) = (self.0.len(), self.0.total_length());
+        let (count, letters) = (self.sequences.len(), self.sequences.total_length());
         format!("<Sequences: {count} of {letters} letters in all>")
+    }
+}
+
+/// Returns the alphabet of an argument, if it is [`PySequences`] whose alphabet is known.
+pub fn alphabet_of(object: &Bound<'_, PyAny>) -> Option<Alphabet> {
+    object.cast::<PySequences>().ok()?.get().alphabet.clone()
+}
+
+/// Returns the exception for sequences with the codes of another alphabet.
+pub fn other_alphabet(operation: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "{operation}: the Sequences have codes of another alphabet, which mean other letters: make them again from \
+         the texts with the same alphabet"
+    ))
+}
+
+/// The threads that read lists of sequences. The library's own may be busy with a call that Ctrl-C
+/// has ended for Python.
+fn threads() -> &'static ThreadPool {
+    static THREADS: OnceLock<ThreadPool> = OnceLock::new();
+    THREADS.get_or_init(|| {
+        let threads = ThreadPoolBuilder::new().thread_name(|_| "gridstride-read".into());
+        threads.build().expect("the system has threads")
+    })
+}
+
+/// Names the sequence of an error about one letter.
+fn in_sequence(error: Error, sequence: usize) -> Error {
+    match error {
+        Error::InvalidInput {
+            operation, message, ..
+        } => Error::InvalidInput {
+            operation,
+            index: Some(sequence),
+            message: format!("sequence {sequence}: {message}"),
+        },
+        error => error,
     }
 }
 
@@ -315,10 +369,17 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     /// Takes [`PySequences`], or an iterable of texts and arrays of codes.
     pub fn sequences(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Arc<Sequences>> {
-        if let Ok(sequences) = object.cast::<PySequences>() {
-            return Ok(sequences.get().0.clone());
-        }
         let operation = self.operation;
+        if let Ok(sequences) = object.cast::<PySequences>() {
+            let PySequences {
+                sequences,
+                alphabet,
+            } = sequences.get();
+            return match (self.alphabet, alphabet) {
+                (Some(own), Some(other)) if own != other => Err(other_alphabet(operation)),
+                _ => Ok(sequences.clone()),
+            };
+        }
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
             let message = format!("{operation}: this is one sequence: put it into a list");
             return Err(PyTypeError::new_err(message));
@@ -334,30 +395,35 @@ impl Reader<'_> {
         if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
             return self.all(py, object);
         }
-        for item in object.try_iter()? {
-            self.with_codes(&item?, |codes| sequences.push(codes))?
-                .or_raise(py, operation)?;
+        for (index, item) in object.try_iter()?.enumerate() {
+            let letters = self.letters(&item?)?;
+            let codes = self.encoded(letters.bytes());
+            let codes = codes.map_err(|error| in_sequence(error, index));
+            let pushed = codes.and_then(|codes| sequences.push(&codes[..]));
+            pushed.or_raise(py, operation)?;
         }
         Ok(Arc::new(sequences))
     }
 
     /// Takes the items of a list, by all threads.
     fn all(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<Arc<Sequences>> {
+        require_threads()?;
         let letters = items.try_iter()?.map(|item| self.letters(&item?));
         let letters = letters.collect::<PyResult<Vec<_>>>()?;
         let slices: Vec<_> = letters.iter().map(Letters::bytes).collect();
-        let (alphabet, unknown) = (self.alphabet, self.unknown);
-        let sequences = py.detach(|| {
-            let encode = |(bytes, is_text)| match alphabet {
-                Some(alphabet) if is_text => Ok(Cow::Owned(alphabet.encode(bytes, unknown)?.codes)),
-                _ => Ok(Cow::Borrowed(bytes)),
-            };
-            let codes: Vec<_> = slices.into_par_iter().map(encode).collect();
+        let work = || {
+            let slices = slices.into_par_iter().enumerate();
+            let encoded = slices.map(|(index, letters)| {
+                let codes = self.encoded(letters);
+                codes.map_err(|error| in_sequence(error, index))
+            });
+            let codes: Vec<_> = encoded.collect();
             // The error is that of the first sequence that has one.
             let codes: Vec<Cow<'_, [u8]>> = codes.into_iter().collect::<gridstride::Result<_>>()?;
             let codes: Vec<&[u8]> = codes.iter().map(|codes| &codes[..]).collect();
             Sequences::try_from_slices(&codes)
-        });
+        };
+        let sequences = py.detach(|| threads().install(work));
         sequences.or_raise(py, self.operation).map(Arc::new)
     }
 
@@ -373,12 +439,17 @@ impl Reader<'_> {
         visit: impl FnOnce(&[u8]) -> R,
     ) -> PyResult<R> {
         let letters = self.letters(object)?;
-        match (letters.bytes(), self.alphabet) {
-            ((text, true), Some(alphabet)) => {
-                let encoded = alphabet.encode(text, self.unknown);
-                Ok(visit(&encoded.or_raise(object.py(), self.operation)?.codes))
+        let codes = self.encoded(letters.bytes());
+        Ok(visit(&codes.or_raise(object.py(), self.operation)?))
+    }
+
+    /// Returns the codes of bytes that are letters, or codes already.
+    fn encoded<'a>(&self, (bytes, is_text): (&'a [u8], bool)) -> gridstride::Result<Cow<'a, [u8]>> {
+        match self.alphabet {
+            Some(alphabet) if is_text => {
+                Ok(Cow::Owned(alphabet.encode(bytes, self.unknown)?.codes))
             }
-            ((codes, _), _) => Ok(visit(codes)),
+            _ => Ok(Cow::Borrowed(bytes)),
         }
     }
 

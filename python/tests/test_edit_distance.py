@@ -50,9 +50,21 @@ def test_sequences():
     assert sequences[0].tolist() == [2, 0, 3, 3, 0, 1, 0] and sequences[-2].tolist() == [3, 2]
     with pytest.raises(IndexError, match="there is no sequence 3: there are 3"):
         sequences[3]
-    with pytest.raises(ValueError, match="'N' \\(byte 78\\) at position 1 is not a letter") as raised:
-        Sequences(["GN"], alphabet="dna")
-    assert raised.value.index == 1
+    for wrong in [["A", "GN"], iter(["A", "GN"])]:
+        with pytest.raises(ValueError, match="sequence 1: 'N' \\(byte 78\\) at position 1 is not a letter") as raised:
+            Sequences(wrong, alphabet="dna")
+        assert raised.value.index == 1
     assert len(Sequences()) == 0
     with pytest.raises(ValueError, match="alphabet is rna, but possible are dna, protein and an Alphabet"):
         Sequences(["A"], alphabet="rna")
+
+
+def test_sequences_remember_their_alphabet(device):
+    encoded = Sequences(["GATTACA", "CC"], alphabet="dna")
+    texts = ["GATTACA", "CA"]
+    assert edit_distance(encoded, texts, device=device).tolist() == [0, 1]
+    assert edit_distance(texts, encoded, device=device).tolist() == [0, 1]
+    assert edit_distance(encoded, encoded, device=device).tolist() == [0, 0]
+    for other in [Sequences(texts), Sequences(texts, alphabet="protein")]:
+        with pytest.raises(ValueError, match="codes of another alphabet"):
+            edit_distance(encoded, other, device=device)

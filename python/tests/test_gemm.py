@@ -71,3 +71,9 @@ def test_refused():
         gemm(a, a.T, np.broadcast_to(1.0, (2, 2)), overwrite_c=True)
     with pytest.raises(ValueError, match='gemm: precision is "half"'):
         gemm(a, a.T, precision="half")
+
+
+def test_flags_are_bools(rng):
+    a = rng.random((3, 3))
+    with pytest.raises(TypeError, match="trans_a is 'N'"):
+        gemm(a, a, trans_a="N")

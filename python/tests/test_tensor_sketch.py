@@ -118,7 +118,7 @@ def test_refused():
     with pytest.raises(ValueError, match='dtype is "int64", but possible are float32 and float64'):
         TensorSketch(4, 2, dtype=int)
     sketcher = TensorSketch(4, 2)
-    with pytest.raises(ValueError, match="sketch: 'N' .*: unknown='skip' leaves such bytes out"):
+    with pytest.raises(ValueError, match="sketch: sequence 0: 'N' .*: unknown='skip' leaves such bytes out"):
         sketcher.sketch(["GAN"])
     with pytest.raises(ValueError, match="sketch: .* 7") as raised:
         sketcher.sketch([np.array([0], np.uint8), np.array([1, 7], np.uint8)])
@@ -150,3 +150,15 @@ def test_rows_of_all_lengths(device, rng, dtype):
     assert sketcher.sketch_rows(sequences, out=out, device=device) is out and (out == rows).all()
     with pytest.raises(ValueError, match="sketch_rows"):
         sketcher.sketch_rows(sequences, out=np.zeros((3, 3, 16), dtype))
+
+
+def test_sequences_of_another_alphabet_are_refused(device):
+    sketcher = TensorSketch(8, 2)
+    with pytest.raises(ValueError, match="sketch: the Sequences have codes of another alphabet"):
+        sketcher.sketch(Sequences(["ACDC"], alphabet="protein"), device=device)
+
+
+def test_errors_name_the_sequence():
+    with pytest.raises(ValueError, match="sketch: sequence 5: 'N'") as raised:
+        TensorSketch(8, 2).sketch(["ACGT"] * 5 + ["ACGTN", "AC"])
+    assert raised.value.index == 5

@@ -67,6 +67,9 @@ def gemm(
     array([[4., 5.],
            [7., 9.]])
     """
+    for name, flag in ("trans_a", trans_a), ("trans_b", trans_b):
+        if flag not in (False, True):
+            raise TypeError(f"gemm: {name} is {flag!r}, but has to be a bool")
     a, b = _factor(a, trans_a), _factor(b, trans_b)
     shape = _shape(a, b)
     if c is None:
