@@ -122,7 +122,7 @@ impl<T: Number> Sets<T> {
     #[inline(always)]
     pub unsafe fn filter_box1(&self, row: u32, domain: &Domain) -> FilterBox {
         let axes = self.axes as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, there is such a row.
         unsafe { BoxRow::read(self.set1, row as usize, axes) }.filtered(domain, axes)
     }
 
@@ -133,7 +133,7 @@ impl<T: Number> Sets<T> {
     #[inline(always)]
     pub unsafe fn filter_box2(&self, row: u32, domain: &Domain) -> FilterBox {
         let axes = self.axes as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, there is such a row.
         unsafe { BoxRow::read(self.set2, row as usize, axes) }.filtered(domain, axes)
     }
 
@@ -147,7 +147,7 @@ impl<T: Number> Sets<T> {
         if self.above != 0 && j <= i {
             return false;
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, there are such rows.
         T::EXACT || unsafe { self.overlap(i, j) }
     }
 

@@ -243,7 +243,7 @@ impl Mine {
 /// There are such rows.
 #[inline(always)]
 unsafe fn is_pair<T: Number>(sets: &Sets<T>, i: u32, j: u32) -> bool {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, there are such rows.
     (sets.above == 0 || j > i) && unsafe { sets.overlap(i, j) }
 }
 

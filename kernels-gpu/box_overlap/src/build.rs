@@ -202,7 +202,9 @@ pub unsafe fn levels(
             }
         }}
     }
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `counters` and `words` are those of the tree, and
+    // an earlier launch has left the entries of the level. The grid has as many threads as the
+    // level has entries, in blocks of `BUILD_THREADS`.
     unsafe { raise(target, level, &entry, of_sixteens) };
 }
 

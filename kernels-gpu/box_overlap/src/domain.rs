@@ -38,7 +38,8 @@ impl Domain {
     pub unsafe fn load(counters: DeviceSlice<u64>, boxes: u32) -> Domain {
         let (mut low, mut scale, mut longest) = ([0.0; 3], [1.0; 3], 0.0f64);
         unrolled! { axis in [0 1 2] {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, `counters` are those that `examine` has
+            // left, of `boxes` boxes.
             let (least, most) = unsafe {
                 (
                     counters.at(Counters::LOW + axis) as i64,
@@ -55,7 +56,8 @@ impl Domain {
                 }
             }
         }}
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, `counters` are those that `examine` has left,
+        // of `boxes` boxes.
         let sum = f64::from_bits(unsafe { counters.at(Counters::EXTENT) });
         Domain {
             low,

@@ -69,7 +69,7 @@ impl<T: Number> Limits<T> {
     unsafe fn read(set: DeviceSlice<T>, row: u32, axes: u32) -> Limits<T> {
         let place = |axis: usize| row as usize * 2 * axes as usize + axis;
         let third = if axes == 3 { 2 } else { 0 };
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the set has such a row.
         let read = |axis: usize| unsafe { set.at(place(axis)) };
         let axes = axes as usize;
         Limits {
@@ -115,7 +115,8 @@ struct Shared {
 unsafe fn check<T: Number>(set: DeviceSlice<T>, rows: u32, axes: u32, fault: *mut u32) {
     let mut row = thread::thread_idx_x();
     while row < rows {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the set has these rows, and `fault` is accessed
+        // atomically alone.
         unsafe {
             if !Limits::read(set, row, axes).is_box() {
                 atomic::max(fault, !row);

@@ -16,7 +16,8 @@ pub unsafe fn row_offsets(
     counts: DeviceSliceMut<u32>,
 ) {
     for row in thread::grid_stride(offsets.len()) {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function, `sums` has an element for each part and one for
+        // the end, `counts` one for each row, `offsets` one more.
         unsafe {
             let start = sums.at(row * parts as usize);
             offsets.set(row, start);
@@ -41,7 +42,8 @@ pub unsafe fn matrix(
 ) {
     for place in thread::grid_stride(matrix.len()) {
         let (row, column) = (place / limit as usize, place % limit as usize);
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function, `offsets` say where the rows of `indices` begin
+        // and end; `matrix` has `limit` elements for each.
         unsafe {
             let index = offsets.at(row) + column as u64;
             let value = if index < offsets.at(row + 1) {

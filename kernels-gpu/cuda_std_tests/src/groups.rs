@@ -35,7 +35,9 @@ unsafe fn place<T: Copy>(matrix: DeviceSlice<T>, count: usize, across: bool, to:
             (i / 8 * 2 + k * size / 128) * ATOM + i % 8 * 128 + k * size % 128
         };
         let swizzled = byte ^ (byte / 128 % 8 * 16);
-        // SAFETY: passed on to the caller; each element has a place of its own.
+        // SAFETY: by the contract of this function, `matrix` has the elements of all k for each row
+        // or column; there is as much memory from `to` on, which nobody else uses before the next
+        // barrier; each element has a place of its own.
         unsafe { to.add(swizzled).cast::<T>().write(matrix.at(index)) };
         index += BLOCK as usize;
     }

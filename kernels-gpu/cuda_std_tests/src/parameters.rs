@@ -69,7 +69,7 @@ pub fn references(line: &Line, powers: &mut [f64; 4], count: &mut i16) {
 #[kernel(block = 1)]
 pub unsafe fn arrays(shorts: [i16; 3], pairs: [[u8; 2]; 2], byte: *const u8, out: *mut i64) {
     let [[a, b], [c, d]] = pairs;
-    // SAFETY: as the caller promises.
+    // SAFETY: by the contract of this function, `out` has an element for each of them, `byte` one.
     let values = [a as i64, b as i64, c as i64, d as i64, unsafe { *byte }
         as i64];
     for (i, value) in shorts.iter().map(|&v| v as i64).chain(values).enumerate() {

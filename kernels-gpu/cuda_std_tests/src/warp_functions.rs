@@ -14,7 +14,7 @@ unsafe fn shuffled<T: WarpShuffleValue>(
     argument: u32,
     width: u32,
 ) -> [(T, bool); 4] {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, all lanes of the mask call it.
     unsafe {
         [
             warp::warp_shuffle_idx(mask, value, argument, width),

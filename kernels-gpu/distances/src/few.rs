@@ -26,7 +26,8 @@ pub unsafe fn scaled<T: Number>(
     words: *mut u64,
 ) -> Parameters {
     let stride = LARGEST_THREADS as usize;
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the block has `THREADS` threads, `words` points to
+    // `FEW_WORDS` words of shared memory, and `bad` has two elements.
     let of_a = unsafe { largest_of_block(a, 0, stride, words) };
     let of_b = match b {
         // SAFETY: as above, in the other half of the words.

@@ -191,7 +191,8 @@ macro_rules! entries {
             let words = shared_array![u64; WORDS];
             let number = thread::block_idx_y() as usize;
             let values = if number == 0 { a } else { b };
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, `LARGEST_THREADS` threads; `found` has two
+            // elements for each block along y, zeros if there are several blocks along x.
             unsafe { largest(values, number, found, words) }
         }
     )*};

@@ -228,7 +228,8 @@ pub unsafe fn search<
 /// The place is within the candidates, and no other thread accesses it.
 #[inline(always)]
 pub unsafe fn put(lists: Lists, place: u64, candidate: [u64; 2]) {
-    // SAFETY: as the caller says; candidates are aligned to 16 bytes.
+    // SAFETY: by the contract of this function, the place is within the candidates, and no other
+    // thread accesses it; candidates are aligned to 16 bytes.
     unsafe {
         let address = lists.candidates.address(2 * place as usize);
         address.cast::<Two<u64>>().write(Two(candidate));
@@ -239,7 +240,8 @@ pub unsafe fn put(lists: Lists, place: u64, candidate: [u64; 2]) {
 /// The place is within the candidates, and no other thread writes there.
 #[inline(always)]
 pub unsafe fn get(lists: Lists, place: u64) -> [u64; 2] {
-    // SAFETY: as the caller says; candidates are aligned to 16 bytes.
+    // SAFETY: by the contract of this function, the place is within the candidates, and no other
+    // thread writes there; candidates are aligned to 16 bytes.
     unsafe {
         let address = lists.candidates.address(2 * place as usize);
         address.cast::<Two<u64>>().read().0
@@ -313,7 +315,7 @@ unsafe fn shorten<T: Number>(
 /// `i` is below [`MAX_CANDIDATES`].
 #[inline(always)]
 pub unsafe fn at(words: *mut u64, i: u32) -> [u64; 2] {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `i` is below `MAX_CANDIDATES`.
     unsafe {
         [
             words.add(i as usize).read(),
@@ -326,7 +328,8 @@ pub unsafe fn at(words: *mut u64, i: u32) -> [u64; 2] {
 /// `i` is below [`MAX_CANDIDATES`], and no other thread accesses the candidate.
 #[inline(always)]
 pub unsafe fn place(words: *mut u64, i: u32, candidate: [u64; 2]) {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `i` is below `MAX_CANDIDATES`, and no other thread
+    // accesses the candidate.
     unsafe {
         words.add(i as usize).write(candidate[0]);
         words.add((MAX_CANDIDATES + i) as usize).write(candidate[1]);

@@ -144,7 +144,8 @@ unsafe fn limit(search: Search, words: *mut u64, kept: u32) -> u64 {
 unsafe fn shorten(search: Search, words: *mut u64, used: *mut u32) -> u32 {
     // SAFETY: written before a barrier. The first barrier of the sort follows all reads.
     let count = unsafe { used.read() };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, all threads of the block are here, behind a
+    // barrier; `used` candidates are there.
     unsafe { sort(words, count) };
     let kept = count.min(search.k);
     if thread::thread_idx_x() == 0 {

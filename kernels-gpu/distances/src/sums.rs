@@ -68,7 +68,7 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
     #[inline(always)]
     unsafe fn fetch(&mut self) {
         self.is_whole = self.a.is_whole() && self.b.is_whole();
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `new`, which this function shares.
         self.words = unsafe { (self.a.fetch(self.aligned), self.b.fetch(self.aligned)) };
     }
 

@@ -110,7 +110,8 @@ unsafe fn multiply<
     // The last step waits for the next stage, and counts the copies of this one as started.
     const { assert!(COPYING_A <= COPYING_B && COPYING_B + 1 < DEPTH as usize) };
     let (row, column) = first_element(product.m, product.n, ROWS, COLUMNS);
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the launch is as `Product` says, with the shared
+    // memory of `shared_bytes`.
     let mut stages = unsafe {
         Stages::<T, ROWS, COLUMNS, DEPTH, STAGES, THREADS, PATTERN_A, PATTERN_B>::start(
             product, row, column,
@@ -221,7 +222,8 @@ unsafe fn write<
                             part[l] = sums[i][(j + l) % 16];
                         }
                     }}
-                    // SAFETY: passed on to the caller.
+                    // SAFETY: the caller keeps the contract of `Target::write`, which this function
+                    // shares.
                     unsafe { target.write::<VECTOR, PLAIN>(row, column, j * LANES_ACROSS as usize, part) };
                 }
             }}
@@ -241,7 +243,7 @@ macro_rules! kernels {
             /// The launch is as [`Product`] says.
             #[kernel(block = $threads)]
             pub unsafe fn $name(product: Product<$type, $type>) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the launch is as `Product` says.
                 unsafe {
                     multiply::<$type, $vector, $down, $across, $warps, $rows, $columns, $depth, $stages, $threads, $a, $b, $copying_a, $copying_b>(
                         &product,

@@ -82,7 +82,7 @@ unsafe fn read<const PATTERN: u32>(
         _ => (number, step),
     };
     let row = tile.offset(place ^ (within * 32)).offset(beyond * 2 * ATOM);
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `tile` has arrived.
     unsafe {
         match PATTERN {
             PIECES_OF_K => mma::load_tiles::<false>(row),
@@ -247,7 +247,7 @@ unsafe fn write<const PLAIN: bool>(
         unrolled! { j in [0 1 2 3] {
             let row = row + 16 * i as u32;
             let [a, b, c, d] = sums[i][j];
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `Target::write`, which this function shares.
             unsafe {
                 target.write::<2, PLAIN>(row, column, 8 * j, [a, b]);
                 target.write::<2, PLAIN>(row + 8, column, 8 * j, [c, d]);
@@ -266,7 +266,7 @@ macro_rules! kernels {
             /// The launch is as [`Product`] says.
             #[kernel(max_block = 256, min_blocks = 2)]
             pub unsafe fn $name(product: Product<u16, f32>) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the launch is as `Product` says.
                 unsafe { multiply::<$kind, $a, $b>(&product) }
             }
         )*

@@ -130,7 +130,8 @@ unsafe fn by_warps(sums: &mut [f32], left: [u32; 4], right: SharedAddress, step:
     let (group, within) = (lane / 4, lane % 4);
     for (j, of_columns) in sums.chunks_exact_mut(4).enumerate() {
         let row = first + (8 * j as u32 + group) * (ROW_BYTES / 4);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Multiply::multiply`, which this function
+        // shares.
         let b = [2 * step, 2 * step + 1].map(|piece| unsafe {
             memory
                 .wrapping_add((row + (piece ^ group) * 4 + within) as usize)
@@ -251,7 +252,8 @@ unsafe fn read_left(place: u32) -> Operands {
         // Four k further on, the piece has another place.
         let lower = place + step as u32 * 8 * ROW_BYTES;
         let upper = (place ^ 64) + (step as u32 * 8 + 4) * ROW_BYTES;
-        // SAFETY: passed on to the caller; each pair begins at a multiple of 8 bytes.
+        // SAFETY: by the contract of this function, the stage has arrived; each pair begins at a
+        // multiple of 8 bytes.
         unsafe {
             let [a, b]: [u32; 2] = read(memory.wrapping_byte_add(lower as usize));
             let [c, d]: [u32; 2] = read(memory.wrapping_byte_add(upper as usize));
@@ -382,7 +384,7 @@ unsafe fn write<const SUMS: usize, const IS_TURNED: bool, const PLAIN: bool>(
         if 4 * j < SUMS {
             let place = 4 * j % SUMS;
             let [a, b, c, d] = [sums[place], sums[place + 1], sums[place + 2], sums[place + 3]];
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `Target::write`, which this function shares.
             unsafe {
                 if IS_TURNED {
                     let row = row + my_right + 8 * j as u32;
@@ -420,7 +422,8 @@ unsafe fn compute<
 {
     let thread = thread::thread_idx_x();
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
-    // SAFETY: passed on to the caller; the barriers are initialised.
+    // SAFETY: by the contract of this function, the launch is as `Persistent` says, with the shared
+    // memory of the `Ring`; the barriers are initialised.
     unsafe {
         ring::start::<STAGES>(stage_bytes(RIGHT));
         if thread < 128 {
@@ -473,7 +476,7 @@ macro_rules! kernels {
         #[kernel(max_block = 384, min_blocks = 1)]
         pub unsafe fn $name(a: TensorMap, b: TensorMap, product: Persistent<f32>) {
             let (a, b) = (tensor_map!($name, 0, a), tensor_map!($name, 1, b));
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Persistent` says.
             unsafe { compute::<$right, $sums, $stages, { $rows }, { $columns }, $is_turned>(&product, a, b) }
         }
     };

@@ -116,7 +116,8 @@ unsafe fn multiply<
     product: &Product<T, T>,
 ) {
     let (row, column) = first_element(product.m, product.n, ROWS, COLUMNS);
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the launch is as `Product` says, with the shared
+    // memory of the `Stages`.
     let mut stages = unsafe {
         Stages::<T, ROWS, COLUMNS, DEPTH, STAGES, THREADS, PATTERN_A, PATTERN_B>::start(
             product, row, column,
@@ -201,7 +202,8 @@ unsafe fn write<T: Number, const DOWN: usize, const PLAIN: bool>(
             unrolled! { j in [0 1 2 3] {
                 let row = row + 16 * i as u32;
                 let [a, b, c, d] = sums[i][j];
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the contract of `Target::write`, which this function
+                // shares.
                 unsafe {
                     target.write::<2, PLAIN>(row, column, 8 * j, [a, b]);
                     target.write::<2, PLAIN>(row + 8, column, 8 * j, [c, d]);
@@ -222,7 +224,7 @@ macro_rules! kernels {
             /// The launch is as [`Product`] says.
             #[kernel(max_block = $threads, min_blocks = $blocks)]
             pub unsafe fn $name(product: Product<$type, $type>) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the launch is as `Product` says.
                 unsafe { multiply::<$type, $down, $rows, $columns, $depth, $stages, $threads, $a, $b>(&product) }
             }
         )*

@@ -234,8 +234,8 @@ unsafe fn read_pair<U: Copy>(
 /// The launch is as [`Packing`] says.
 #[kernel(block = 256)]
 pub unsafe fn pack_u16(task: Packing<u16, u16>) {
-    // SAFETY: passed on to the caller; rows have an even length, so that both are there, at a
-    // multiple of 4.
+    // SAFETY: by the contract of this function, the launch is as `Packing` says; rows have an even
+    // length, so that both are there, at a multiple of 4.
     unsafe {
         pack_pairs(&task, |place, pair| {
             task.to.address(place + 1);
@@ -266,7 +266,7 @@ unsafe fn widen(task: &Packing<u16, f32>, value: impl Fn(u32) -> f32) {
 /// The launch is as [`Packing`] says.
 #[kernel(block = 256)]
 pub unsafe fn widen_f16(task: Packing<u16, f32>) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the launch is as `Packing` says.
     unsafe { widen(&task, value_of_f16) }
 }
 
@@ -276,7 +276,7 @@ pub unsafe fn widen_f16(task: Packing<u16, f32>) {
 /// The launch is as [`Packing`] says.
 #[kernel(block = 256)]
 pub unsafe fn widen_bf16(task: Packing<u16, f32>) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the launch is as `Packing` says.
     unsafe { widen(&task, |bits| f32::from_bits(bits << 16)) }
 }
 

@@ -120,7 +120,8 @@ macro_rules! kernels {
         #[kernel(block = 256)]
         pub unsafe fn $name(task: Parts<$sum, $c>) {
             let form = Form { round: $round, widen: $widen };
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the slices are as `Parts` says, and no part
+            // lies in C.
             unsafe { add_parts::<$sum, $c, $width>(&task, form) }
         }
     )*};

@@ -88,7 +88,7 @@ unsafe fn load<const OUTER: u32, const ACROSS: bool>(
     [outer, k, matrix]: [i32; 3],
     full: Barrier,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `tensor::load`, which this function shares.
     unsafe {
         if !ACROSS {
             tensor::load(to, map, [k, outer, matrix], full);
@@ -252,7 +252,8 @@ unsafe fn compute<
 {
     let thread = thread::thread_idx_x();
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
-    // SAFETY: passed on to the caller; the barriers are initialised.
+    // SAFETY: by the contract of this function, the launch is as `Persistent` says, with the shared
+    // memory of `STAGES` stages; the barriers are initialised.
     unsafe {
         ring::start::<STAGES>(stage_bytes(COLUMNS));
         if thread < 128 {
@@ -297,7 +298,8 @@ macro_rules! kernels {
             const A: bool = $a == PIECES_ACROSS;
             const B: bool = $b == PIECES_ACROSS;
             let (a, b) = (tensor_map!($name, 0, a), tensor_map!($name, 1, b));
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Persistent` says, in
+            // blocks of 384 threads.
             unsafe { compute::<$c, $kind, $columns, $sums, $stages, A, B>(&product, a, b) }
         }
     };

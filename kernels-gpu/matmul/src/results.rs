@@ -82,7 +82,8 @@ unsafe fn add<const SUMS: usize>(target: &Target<f32>, row: u32, column: u32, su
                     let (half, j) = (pair / (SUMS / 4), pair % (SUMS / 4));
                     let i = 2 * (pair - $first);
                     let row = row + 8 * half as u32;
-                    // SAFETY: passed on to the caller.
+                    // SAFETY: by the contract of this function, no other lane has these elements,
+                    // and C is read in pairs.
                     let there = unsafe { target.read_pair(row, column, 8 * j) };
                     [before[i], before[i + 1]] = there;
                 }
@@ -230,11 +231,13 @@ unsafe fn write_each<const SUMS: usize>(
                     if beta == 0.0 || column + (8 * j + i) as u32 >= n {
                         return product;
                     }
-                    // SAFETY: passed on to the caller.
+                    // SAFETY: the caller keeps the contract of `Results::write`, which this
+                    // function shares.
                     f32::multiply_add(beta, f32::from_bits(wide(unsafe { c.at(to + i) })), product)
                 };
                 let words = round(value(0), value(1));
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the contract of `Results::write`, which this function
+                // shares.
                 unsafe {
                     if column + 8 * (j as u32) < n {
                         c.set(to, words as u16);

@@ -276,7 +276,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
             } else {
                 (k, self.k_count)
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the thread has read what was in the stage
+            // before the current one.
             unsafe {
                 // What is read of a piece that ends behind the matrix is what lies in it.
                 if ANY || at < end && end - at < VECTOR as u32 {
@@ -339,7 +340,7 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
         unrolled! { stage in [0 1 2] {
             const { assert!(STAGES == 4) };
             let _ = stage;
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, nothing has been in the ring yet.
             unsafe { self.load() };
         }}
     }
@@ -402,7 +403,8 @@ pub unsafe fn load_thin<T: Sum>(
                 + column as isize * thin.stride as isize
                 + (k_first + first + k) as isize * thin.stride_k as isize;
             let from = thin.elements.as_ptr().wrapping_offset(from).cast();
-            // SAFETY: passed on to the caller; in the matrix if it is there.
+            // SAFETY: by the contract of this function, `memory` has room for them, and all have
+            // read what was there; in the matrix if it is there.
             unsafe {
                 start(
                     thin.elements,
@@ -571,7 +573,8 @@ unsafe fn add_lanes<T: Sum + WarpValue, const COLUMNS: usize>(
             let place = first + i as u32;
             let (down, column) = (place / COLUMNS as u32, place % COLUMNS as u32);
             if lane & same == 0 && place < count as u32 {
-                // SAFETY: passed on to the caller; each sum is written by one lane.
+                // SAFETY: by the contract of this function, all lanes of the warp call it, with
+                // rows of their own; each sum is written by one lane.
                 unsafe { write_sum(product, row + down, column, values[i]) };
             }
         }
@@ -732,7 +735,8 @@ macro_rules! kernels {
         #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
         #[kernel(max_block = 256, min_blocks = $blocks)]
         pub unsafe fn $name(product: Skinny<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
+            // `SKINNY_THREADS` threads.
             unsafe { $form::<$type, $vector, $columns, $any>(&product) }
         }
 
@@ -743,7 +747,8 @@ macro_rules! kernels {
         #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
         #[kernel(max_block = 256, min_blocks = 1)]
         pub unsafe fn $name(product: Skinny<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
+            // `SKINNY_THREADS` threads.
             unsafe { $form::<$type, $vector, $columns, $any>(&product) }
         }
     )*};

@@ -320,7 +320,7 @@ unsafe fn write_sums<const PLAIN: bool>(
         unrolled! { j in [0 1] {
             let row = row + 16 * i as u32;
             let [a, b, c, d] = sums[i][j];
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `Target::write`, which this function shares.
             unsafe {
                 target.write::<2, PLAIN>(row, column, 8 * j, [a, b]);
                 target.write::<2, PLAIN>(row + 8, column, 8 * j, [c, d]);
@@ -382,7 +382,7 @@ unsafe fn write_rounded(
             let place = first + 8 * half * n as usize + column as usize;
             let [of_first, of_second] = [2 * (half % 2), 2 * (half % 2) + 1]
                 .map(|element| alpha * sums[half / 2][j][element]);
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `Write::write`, which this function shares.
             unsafe {
                 if in_pairs {
                     if is_whole || row < m && column < n {
@@ -438,7 +438,7 @@ macro_rules! kernels {
         /// The launch is as [`Product`] says.
         #[kernel(max_block = 256, min_blocks = 4)]
         pub unsafe fn $name(product: Product<$type, f32, $c>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Product` says.
             unsafe { multiply::<$type, $c, $kind, $a, $b>(&product) }
         }
     };

@@ -169,7 +169,7 @@ impl Splitting {
 pub unsafe fn split_f32(task: Splitting) {
     let mut numbers = [[0; 8]; 4];
     unrolled! { i in [0 1 2 3] {
-        // SAFETY: passed on to the caller, here and below.
+        // SAFETY: by the contract of this function, the launch is as `Splitting` says.
         numbers[i] = unsafe { task.read(task.place(i as u32)) };
     }}
     unrolled! { i in [0 1 2 3] {

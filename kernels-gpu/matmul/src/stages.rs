@@ -99,7 +99,8 @@ impl<
     /// Everybody has read what was in the stage before the current one.
     #[inline(always)]
     pub unsafe fn load(&mut self) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, everybody has read what was in the stage before
+        // the current one.
         unsafe {
             self.load_a();
             self.load_b();

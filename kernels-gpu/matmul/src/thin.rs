@@ -141,7 +141,8 @@ impl<const ACROSS: bool> Tall<ACROSS> {
             } else {
                 (self.k + 2 * lane, self.k_count)
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the warp has read what was in the stage
+            // before the current one.
             unsafe {
                 if end == at + 1 {
                     self.copy::<true>(lane);
@@ -201,7 +202,7 @@ impl<const ACROSS: bool> Tall<ACROSS> {
         unrolled! { stage in [0 1 2] {
             const { assert!(Self::STAGES <= 4) };
             if (stage as u32) < Self::STAGES - 1 {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, nothing has been in the ring yet.
                 unsafe { self.load() };
             }
         }}
@@ -265,7 +266,7 @@ unsafe fn load_all<const ACROSS: bool>(product: &Skinny<f64>, memory: *const f64
         };
         (k / BLOCK * columns + column) * COLUMN_BYTES + 16 * piece + 8 * element
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `load_thin`, which this function shares.
     unsafe { load_thin(product, memory, 0, count, columns, place) };
 }
 
@@ -359,7 +360,7 @@ unsafe fn write_sums<const ACROSS: bool, const TILES: usize>(
                     let lower = element as u32 / 2;
                     let down = if ACROSS { 16 * i as u32 + 2 * group + lower } else { group + 8 * lower };
                     let column = 8 * tile as u32 + 2 * within + element as u32 % 2;
-                    // SAFETY: passed on to the caller.
+                    // SAFETY: by the contract of this function, no other lane writes them.
                     unsafe { write_sum(product, row.saturating_add(down), column, sums[i][tile % TILES][element]) };
                 }
             }}
@@ -376,7 +377,8 @@ macro_rules! kernels {
         /// [`thin_shared_bytes`].
         #[kernel(block = 256)]
         pub unsafe fn $name(product: Skinny<f64>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
+            // `SKINNY_THREADS` threads, with `thin_shared_bytes`.
             unsafe { multiply::<$across, $tiles>(&product) }
         }
     )*};

@@ -45,7 +45,8 @@ unsafe fn multiply<
     product: &Product<f64, f64>,
 ) {
     let (row, column) = first_element(product.m, product.n, SIDE, SIDE);
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the launch is as `Product` says, with the shared
+    // memory of the `Stages`.
     let mut stages = unsafe {
         Stages::<f64, SIDE, SIDE, DEPTH, STAGES, THREADS, A, B>::start(product, row, column)
     };
@@ -113,7 +114,7 @@ unsafe fn write<const PLAIN: bool>(
         unrolled! { j in [0 1 2 3] {
             let row = row + 16 * i as u32;
             let [a, b, c, d] = sums[i][j];
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `Target::write`, which this function shares.
             unsafe {
                 target.write::<2, PLAIN>(row, column, 8 * j, [a, b]);
                 target.write::<2, PLAIN>(row + 8, column, 8 * j, [c, d]);
@@ -133,7 +134,7 @@ macro_rules! kernels {
             /// The launch is as [`Product`] says.
             #[kernel(max_block = $threads, min_blocks = $blocks)]
             pub unsafe fn $name(product: Product<f64, f64>) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the launch is as `Product` says.
                 unsafe { multiply::<$side, $depth, $stages, $threads, $a, $b>(&product) }
             }
         )*

@@ -35,7 +35,9 @@ unsafe fn rows<T: Sum + WarpValue, const VECTOR: usize>(product: &Skinny<T>, of_
     let thin = &product.thin;
     let first = thin.start + i64::from(thread::block_idx_z()) * thin.stride_batch;
     let first = first + i64::from(part_of_k(product).0) * thin.stride_k;
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the launch is as `Skinny` says, of `VECTOR_THREADS`
+    // threads and with a block in the x direction for each `VECTOR_ROWS`; `of_warps` is shared
+    // memory for the sums of all warps.
     let mut sums = unsafe {
         if thin.stride_k == 1 && first % VECTOR as i64 == 0 {
             sums::<T, VECTOR, true>(product, row)
@@ -173,7 +175,9 @@ macro_rules! kernels {
         #[kernel(max_block = 256, min_blocks = 2)]
         pub unsafe fn $name(product: Skinny<$type>) {
             let of_warps = shared_array![$type; (WARPS * VECTOR_ROWS) as usize];
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
+            // `VECTOR_THREADS` threads and with a block in the x direction for each `VECTOR_ROWS`,
+            // without dynamic shared memory.
             unsafe { rows::<$type, $vector>(&product, of_warps) }
         }
     )*};

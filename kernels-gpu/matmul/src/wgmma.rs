@@ -198,7 +198,8 @@ pub(crate) unsafe fn write<const SUMS: usize, const PLAIN: bool>(
             if 4 * j < SUMS {
                 let place = (4 * j + 2 * half) % SUMS;
                 let pair = [sums[place], sums[place + 1]];
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the contract of `Target::write`, which this function
+                // shares.
                 unsafe { target.write::<2, PLAIN>(row + 8 * half as u32, column, 8 * j, pair) };
             }
         }}
@@ -217,7 +218,7 @@ macro_rules! kernels {
             pub unsafe fn $name(product: Product<$type, f32>) {
                 const A: bool = $a == PIECES_ACROSS;
                 const B: bool = $b == PIECES_ACROSS;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the launch is as `Product` says.
                 unsafe { multiply::<$type, $kind, $columns, $sums, $stages, $a, $b, A, B>(&product) }
             }
         )*

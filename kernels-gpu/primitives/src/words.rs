@@ -71,7 +71,7 @@ impl SortWords {
     #[inline(always)]
     pub(crate) unsafe fn of_tile(&self, tile: u32, digit: u32) -> *mut u64 {
         let place = tile as usize * DIGITS as usize + digit as usize;
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract of this function, there are words for the tile.
         unsafe { self.words.address(Self::HEADER + place) }
     }
 }

@@ -95,7 +95,7 @@ macro_rules! own {
             pieces: Pieces<$state>,
             columns: Columns,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `reduce`, which this function shares.
             unsafe {
                 reduce::<_, _, $value, $source, $short>(StatesOf::NEW, points, reports, buckets, pieces, columns)
             }
@@ -108,7 +108,7 @@ macro_rules! own {
         /// As of [`join`](crate::join).
         #[kernel(block = 128)]
         pub unsafe fn $name(units: Units, pieces: Join<$state>, columns: Columns) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `join`, which this function shares.
             unsafe { join(StatesOf::NEW, units, pieces, columns) }
         }
     )*};
@@ -261,7 +261,8 @@ macro_rules! aggregate_kernels {
             pieces: $crate::Pieces<<$aggregate as $crate::Aggregate>::State>,
             results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `time_series_kernels::reduce`, which this
+            // function shares.
             unsafe { $crate::reduce_rows(aggregate, points, reports, buckets, pieces, results) }
         }
 
@@ -276,7 +277,8 @@ macro_rules! aggregate_kernels {
             pieces: $crate::Join<<$aggregate as $crate::Aggregate>::State>,
             results: $crate::cuda_std::DeviceSliceMut<<$aggregate as $crate::Aggregate>::Output>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `time_series_kernels::join`, which this
+            // function shares.
             unsafe { $crate::join_rows(aggregate, units, pieces, results) }
         }
 

@@ -119,7 +119,8 @@ pub unsafe fn prepare_f64(
     values: DeviceSlice<f64>,
     prepared: DeviceSliceMut<f64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, there are as many timestamps, values and places for
+    // prepared ones.
     unsafe { prepare(preparation, values, prepared) }
 }
 

@@ -42,7 +42,8 @@ pub unsafe fn pick_f64(
     otherwise: f64,
     to: DeviceSliceMut<f64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, other indices are below the length of `from`, and
+    // there is room for each.
     unsafe { pick(from, indices, otherwise, to) }
 }
 

@@ -47,7 +47,9 @@ pub unsafe fn bound_tiles(
         if place < widths.len() {
             let start = place * TILE as usize;
             let end = end_of(start, timestamps.len());
-            // SAFETY: the caller's promise.
+            // SAFETY: by the contract of this function, offsets ascend from 0 up to the number of
+            // timestamps. There is a width for each tile, and a thread for one series, or a warp
+            // for several.
             unsafe {
                 let bound = bound(&timestamps, &floor, 0, start, end);
                 widths.set(place, bound);
@@ -115,7 +117,7 @@ unsafe fn bound(
     // The bucket that is open before the points, unless the series begins with them.
     let begins = from == begin;
     let before = if begins { from } else { from - 1 };
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function, `begin <= from < behind`, and they are points.
     let (earlier, later) = unsafe { (timestamps.at(before), timestamps.at(behind - 1)) };
     let buckets = floor.bucket(later).wrapping_sub(floor.bucket(earlier));
     // All buckets that there can be are one more than fit.

@@ -122,7 +122,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     #[inline(always)]
     pub unsafe fn write_head(&self, place: usize, first: u32) {
         let timestamp = self.tile.timestamp(first);
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the place is one of this tile, and nobody else
+        // writes it.
         unsafe {
             self.buckets
                 .starts

@@ -49,7 +49,9 @@ pub unsafe fn flush<N: Number, const T: usize>(
     z2: N,
 ) {
     if flushed {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, entry (a, b) of the chunk's matrix is element
+        // `result + entry_index(a, b) · lanes` of `out`, was written before if `flushed`, and no
+        // other thread uses it.
         unsafe {
             append_row::<N, T, 0>(matrix, out, result, lanes, z2);
             append_row::<N, T, 1>(matrix, out, result, lanes, z2);
@@ -62,7 +64,9 @@ pub unsafe fn flush<N: Number, const T: usize>(
         }
     } else {
         store::<N, T>(matrix, |index, value| {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, entry (a, b) of the chunk's matrix is
+            // element `result + entry_index(a, b) · lanes` of `out`, was written before if
+            // `flushed`, and no other thread uses it.
             unsafe { out.set(result + index * lanes, N::pair(value)) };
         });
     }
@@ -88,11 +92,11 @@ unsafe fn append_row<N: Number, const T: usize, const A: usize>(
     let mut row = [Complex::<N>::ZERO; MAX_TUPLE + 1];
     let mut b = A + 1;
     while b <= T {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `flush`, which this function shares.
         row[b] = N::unpair(unsafe { out.at(place(b)) });
         b += 1;
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `flush`, which this function shares.
     let mut store = |b: usize, value| unsafe { out.set(place(b), N::pair(value)) };
     append_entry::<N, T, A, 8>(&row, matrix, &mut store, z2);
     append_entry::<N, T, A, 7>(&row, matrix, &mut store, z2);

@@ -207,6 +207,6 @@ pub unsafe fn inverse_f64(
     scales: DeviceSlice<Scale>,
     out: DeviceSliceMut<f64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `inverse_f32`, which this function shares.
     unsafe { inverse::<f64>(parameters, spectra, roots, scales, out) }
 }

@@ -62,7 +62,9 @@ unsafe fn operators<N: Number>(
         let lane = group * width + lane;
         let value = match place_of(tuple as usize, depth as usize, place) {
             Some((a, b)) if lane < dim.div_ceil(2) => {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, `tables` has alphabet × tuple entries,
+                // `roots` the powers of exp(−2πi/D), and `table` has `groups · rows · width ·
+                // quads` elements.
                 unsafe { entry(parameters, tables, roots, row, lane, a as u32, b as u32) }
             }
             _ => Complex::ZERO,
@@ -215,6 +217,6 @@ pub unsafe fn operators_f64(
     roots: DeviceSlice<[f64; 2]>,
     table: DeviceSliceMut<u128>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `operators_f32`, which this function shares.
     unsafe { operators::<f64>(parameters, tables, roots, table) }
 }
