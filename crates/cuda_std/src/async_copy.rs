@@ -91,7 +91,7 @@ pub unsafe fn copy<const BYTES: usize>(to: SharedAddress, from: *const u8, is_th
 unsafe fn copy_now<const BYTES: usize>(to: SharedAddress, from: *const u8, is_there: bool) {
     let from = from.cast::<u32>();
     let mut words = [0u32; 4];
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `copy`, which this function shares.
     unsafe {
         crate::unrolled! { word in [0 1 2 3] {
             if is_there && 4 * word < BYTES {

@@ -113,7 +113,8 @@ macro_rules! operation {
         /// thread may access it otherwise.
         #[inline(always)]
         pub unsafe fn $name<T: AtomicInteger>(address: *mut T, value: T) -> T {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, `address` must be valid, aligned and
+            // initialised; while threads use it atomically, no thread may access it otherwise.
             unsafe { T::$method(address, value) }
         }
     )*};
@@ -142,7 +143,7 @@ operation! {
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn load<T: AtomicInteger>(address: *mut T) -> T {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `add`, which this function shares.
     unsafe { T::load(address) }
 }
 
@@ -152,7 +153,7 @@ pub unsafe fn load<T: AtomicInteger>(address: *mut T) -> T {
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn store<T: AtomicInteger>(address: *mut T, value: T) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `add`, which this function shares.
     unsafe { T::store(address, value) }
 }
 
@@ -163,7 +164,7 @@ pub unsafe fn store<T: AtomicInteger>(address: *mut T, value: T) {
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn compare_exchange<T: AtomicInteger>(address: *mut T, expected: T, value: T) -> T {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `add`, which this function shares.
     unsafe { T::compare_exchange(address, expected, value) }
 }
 

@@ -51,7 +51,8 @@ impl<T> DeviceSlice<T> {
         if self.length == 0 {
             return &[];
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract of this function, the elements are initialised, and nobody writes
+        // to them while the kernel runs.
         unsafe { core::slice::from_raw_parts(self.pointer, self.length) }
     }
 }

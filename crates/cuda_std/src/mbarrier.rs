@@ -43,7 +43,8 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn init(self, arrivals: u32) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, nobody uses the 8 bytes for anything else as
+        // long as the barrier is used.
         unsafe {
             core::arch::asm!(
                 "mbarrier.init.shared::cta.b64 [{at}], {arrivals};",
@@ -62,7 +63,8 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn arrive(self) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the barrier has been initialised, and this
+        // arrival is one that the phase waits for.
         unsafe {
             core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{at}];", at = in(reg32) self.0.bits())
         };
@@ -121,7 +123,7 @@ impl Barrier {
             // A call waits for a time that the GPU chooses, so that the loop seldom repeats.
             let mut is_over = 0u32;
             while is_over == 0 {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the barrier has been initialised.
                 unsafe {
                     core::arch::asm!(
                         "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",

@@ -91,7 +91,8 @@ pub unsafe fn load_tiles<const TRANSPOSED: bool>(row: crate::shared::SharedAddre
     #[cfg(target_arch = "nvptx64")]
     {
         let (a, b, c, d): (u32, u32, u32, u32);
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, every lane's address must be 16 initialised
+        // bytes of the block's dynamic shared memory that nobody writes meanwhile.
         unsafe {
             if TRANSPOSED {
                 core::arch::asm!(

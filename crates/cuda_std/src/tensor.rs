@@ -140,7 +140,10 @@ macro_rules! tensor_map {
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Barrier) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `to` begins as many bytes of dynamic shared memory
+    // as a tile has, at a multiple of 128 (1024 if rows are swizzled), which nobody uses until the
+    // barrier's phase has ended. The array does not change meanwhile. The block does not end
+    // before.
     unsafe {
         core::arch::asm!(
             "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{map}, {{{x}, {y}, {z}}}], [{barrier}];",
@@ -149,7 +152,10 @@ pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Ba
         )
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `to` begins as many bytes of dynamic shared memory
+    // as a tile has, at a multiple of 128 (1024 if rows are swizzled), which nobody uses until the
+    // barrier's phase has ended. The array does not change meanwhile. The block does not end
+    // before.
     unsafe {
         crate::host::tensor::load(
             None,

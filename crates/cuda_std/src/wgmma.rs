@@ -132,7 +132,8 @@ macro_rules! instruction {
         #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
         pub unsafe fn $name<$(const $across: bool),*>(sums: &mut [f32; $length], a: Operand, b: Operand) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the operands must be initialised dynamic
+            // shared memory that nobody writes until the instruction has been waited for.
             unsafe {
                 core::arch::asm!(
                     concat!(

@@ -159,7 +159,7 @@ macro_rules! loads {
             #[cfg(target_arch = "nvptx64")]
             {
                 let value: $word;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 unsafe {
                     ordered!(
                         ordering, $scope, "ld", $rest,
@@ -174,7 +174,7 @@ macro_rules! loads {
                 if matches!(ordering, Ordering::Release | Ordering::AcqRel) {
                     no_such_order();
                 }
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 unsafe { atomic::$host::from_ptr(ptr) }.load(ordering)
             }
         }
@@ -201,7 +201,7 @@ macro_rules! stores {
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $word, ordering: Ordering, val: $word) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, that of the [module](self).
             unsafe {
                 ordered!(
                     ordering, $scope, "st", $rest,
@@ -214,7 +214,7 @@ macro_rules! stores {
                 if matches!(ordering, Ordering::Acquire | Ordering::AcqRel) {
                     no_such_order();
                 }
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 unsafe { atomic::$host::from_ptr(ptr) }.store(val, ordering);
             }
         }
@@ -246,7 +246,7 @@ macro_rules! fetches {
             {
                 let argument: fn($type) -> $type = $argument;
                 let before: $word;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 unsafe {
                     atom!(
                         ordering, $scope, concat!($rest, " {before}, [{address}], {val};"),
@@ -261,7 +261,7 @@ macro_rules! fetches {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let operation: fn($type, $type) -> $type = $operation;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 let cell = unsafe { atomic::$host::from_ptr(ptr.cast()) };
                 let changed = |before| Some(operation(<$type>::from_word(before), val).into_word());
                 let before = cell.fetch_update(ordering, failed(ordering), changed);
@@ -393,7 +393,7 @@ macro_rules! swaps {
             #[cfg(target_arch = "nvptx64")]
             {
                 let before: $word;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 unsafe {
                     atom!(
                         ordering, $scope, concat!($rest, " {before}, [{address}], {current}, {new};"),
@@ -407,7 +407,7 @@ macro_rules! swaps {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, that of the [module](self).
                 let cell = unsafe { atomic::$host::from_ptr(ptr.cast()) };
                 let (current, new) = (current.into_word(), new.into_word());
                 let before = cell.compare_exchange(current, new, ordering, failed(ordering));

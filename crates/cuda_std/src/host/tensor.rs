@@ -184,7 +184,8 @@ impl Copy {
         }
         let shared = block.shared();
         let Some(pending) = block.pending_tensor_tiles else {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the caller keeps the contract of `crate::tensor::load`, which this function
+            // shares.
             return unsafe { self.make(shared) };
         };
         for piece in (0..self.tiles.tile_bytes()).step_by(16) {
@@ -210,7 +211,8 @@ impl Copy {
         let mut to = self.to;
         for z in 0..tile[2] {
             for y in 0..tile[1] {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the contract of `crate::tensor::load`, which this
+                // function shares.
                 unsafe { self.read_row(&mut row, i64::from(y), i64::from(z)) };
                 for (piece, bytes) in row.as_chunks::<16>().0.iter().enumerate() {
                     let address = to + 16 * piece;

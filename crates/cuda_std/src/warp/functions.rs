@@ -173,7 +173,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `warp_vote_all`, which this function shares.
     let lanes = unsafe { warp_match_any(mask, value) };
     (lanes == mask).then_some(mask)
 }
