@@ -135,7 +135,8 @@ impl<T: Element> Buffer<T> {
             );
             return Err(Error::input(FROM_RAW, message));
         }
-        // SAFETY: passed on to the caller: the memory is that of these elements.
+        // SAFETY: the caller promises memory of these elements until `owner` is dropped, and orders
+        // other work on it with that of the buffer, which is the contract of `Memory::foreign`.
         let memory = unsafe { Memory::foreign(device, address.cast(), layout, Box::new(owner))? };
         Ok(Buffer {
             device: device.clone(),
@@ -237,11 +238,12 @@ impl<T: Element> Buffer<T> {
             (Place::Cuda(allocation), Backend::Cuda(gpu)) => {
                 let mut locked = gpu.page_locked::<u8>(bytes.len()).during(COPY_TO)?;
                 locked.as_mut_slice().copy_from_slice(bytes);
-                // SAFETY: the copy of the source does not change, and outlives both copies: the wait
-                // below, and the graph's launches, which the graph's memory outlives.
+                // SAFETY: the copy of the source does not change, and outlives both copies: the
+                // wait below, and the graph's launches, which the graph's memory outlives.
                 unsafe { allocation.start_copy_from_locked(gpu, 0, &locked)? };
                 gpu.stream().synchronize()?;
-                // SAFETY: as above.
+                // SAFETY: nothing changes `locked`, and the graph keeps it below, and the
+                // allocation too, for all of its launches.
                 capture::on(gpu, |gpu| unsafe {
                     allocation.start_copy_from_locked(gpu, 0, &locked)
                 })?;
@@ -250,7 +252,8 @@ impl<T: Element> Buffer<T> {
             _ => {
                 let bytes = copied(bytes).during(COPY_TO)?;
                 let copy = move || {
-                    // SAFETY: as in `fill_zero`.
+                    // SAFETY: the memory has these bytes, and `&mut self` excludes other accesses.
+                    // Graphs keep it, and change it only when they are launched.
                     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
                     Ok(())
                 };
@@ -273,7 +276,8 @@ impl<T: Element> Buffer<T> {
         source: &Buffer<T>,
         start: usize,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract, which is that of `start_copy_of_range`: the
+        // streams of both buffers wait for the stream of `on` before they write or free.
         unsafe { self.start_copy_of_range(on, source, start..start + self.length) }
     }
 
@@ -294,7 +298,9 @@ impl<T: Element> Buffer<T> {
         let (from, to) = (source.address(), self.address());
         match (&self.memory.place, &source.memory.place, &on.backend) {
             (Place::Cuda(allocation), Place::Cuda(source), Backend::Cuda(gpu)) => {
-                // SAFETY: passed on to the caller. Graphs keep both.
+                // SAFETY: the streams of both buffers wait for the stream of `on` by the contract
+                // of this function, so that neither is freed or written before the copy. Graphs
+                // keep both.
                 let copy =
                     |gpu: &_| unsafe { allocation.start_copy_of(gpu, source, first_byte, bytes) };
                 capture::on(gpu, copy)
@@ -349,7 +355,8 @@ impl<T: Element> Buffer<T> {
         capture::refuse(on, COPY_TO)?;
         let first_byte = start * size_of::<T>();
         match (&self.memory.place, &on.backend) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, `source` does not change and the buffer is
+            // not freed before the stream of `on` has done this.
             (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_from(gpu, first_byte, bytemuck::cast_slice(source))?;
             },
@@ -380,7 +387,8 @@ impl<T: Element> Buffer<T> {
         capture::refuse(on, COPY_FROM)?;
         let first_byte = start * size_of::<T>();
         match (&self.memory.place, &on.backend) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, nothing else accesses `target` and the
+            // buffer is not freed before the stream of `on` has done this.
             (Place::Cuda(allocation), Backend::Cuda(gpu)) => unsafe {
                 allocation.start_copy_to(gpu, first_byte, bytemuck::cast_slice_mut(target))?;
             },
@@ -428,7 +436,8 @@ impl<T: Element> Buffer<T> {
 
     /// Returns the elements as an argument of a kernel that writes them.
     pub fn slice_mut(&mut self) -> cuda_std::DeviceSliceMut<T> {
-        // SAFETY: as above.
+        // SAFETY: the memory holds these elements, and they are borrowed exclusively here. The
+        // contract of the launch covers the time after that.
         unsafe { cuda_std::DeviceSliceMut::from_raw_parts(self.address() as *mut T, self.length) }
     }
 

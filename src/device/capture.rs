@@ -55,7 +55,7 @@ pub struct Step(Box<dyn Fn() -> Result<()>>);
 // SAFETY: a step has numbers, and addresses of memory that its graph keeps. Kernels and copies run
 // on any thread.
 unsafe impl Send for Step {}
-// SAFETY: as above; and graphs run their steps by `&mut self`.
+// SAFETY: nothing runs a step through a shared reference: graphs run their steps by `&mut self`.
 unsafe impl Sync for Step {}
 
 impl Kept {

@@ -77,7 +77,8 @@ impl Device {
         value: &T,
     ) -> Result<()> {
         let constant = ConstantStatic::find(constant);
-        // SAFETY: the value's type and the rest are passed on to the caller.
+        // SAFETY: `value` is a `T`, which the caller promises to be the static's type. The caller
+        // also promises that no kernel reads the static meanwhile.
         unsafe { self.set_found(module, constant, ptr::from_ref(value).cast()) }
     }
 
@@ -105,12 +106,14 @@ impl Device {
                     constant.name()
                 ),
             }),
-            // SAFETY: passed on to the caller.
+            // SAFETY: `value` points to a value of the static's type, and no kernel reads the
+            // static meanwhile, both by the contract of this function.
             Backend::Simulator(_) => unsafe {
                 constant.set(value);
                 Ok(())
             },
-            // SAFETY: passed on to the caller.
+            // SAFETY: `value` points to a value of the static's type, and no kernel on another
+            // stream reads the static meanwhile, both by the contract of this function.
             Backend::Cuda(gpu) => unsafe { gpu.set_constant(module, constant, value) },
         }
     }

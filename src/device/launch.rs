@@ -37,12 +37,13 @@ impl Device {
             Backend::Cpu => Err(self.runs_no_kernels(kernel.name())),
             Backend::Simulator(simulator) => {
                 let (simulator, kernel) = (simulator.clone(), *kernel);
-                // SAFETY: passed on to the caller.
+                // SAFETY: the kernel's own contract holds by that of this function, and the
+                // simulator asks for nothing else. A graph keeps the buffers for its launches.
                 let launch = move || unsafe { simulator.launch(&kernel, config, arguments) };
                 capture::run(self, launch)
             }
             // SAFETY: the addresses point to values of the kernel's parameter types, in order; the
-            // rest is passed on to the caller.
+            // kernel's own contract holds by that of this function.
             Backend::Cuda(gpu) => kernel.with_addresses(arguments, |addresses| unsafe {
                 capture::on(gpu, |gpu| {
                     gpu.launch(module, kernel.name(), config, addresses)

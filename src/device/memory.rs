@@ -51,7 +51,9 @@ impl Memory {
     ) -> Result<Memory> {
         let place = match &device.backend {
             Backend::Cuda(gpu) => {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the contract, which is that of `Gpu::borrow` too: until
+                // `owner` is dropped, kernels may access the bytes, and other work on them is
+                // ordered with that of the device.
                 Place::Cuda(unsafe { gpu.borrow(address, layout.size(), owner)? })
             }
             Backend::Cpu | Backend::Simulator(_) => {
@@ -76,7 +78,7 @@ pub struct HostMemory {
 
 // SAFETY: owns its memory, as a box does; `Buffer` hands out access by its own borrows.
 unsafe impl Send for HostMemory {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only the address; `Buffer` hands out access by its own borrows.
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {

@@ -50,7 +50,7 @@ impl Simulator {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the kernel's own contract holds, by the contract of this function.
         let launched = unsafe { self.settings.launch(kernel, config, arguments) };
         launched.map_err(|error| Error::Simulation(Box::new(error)))
     }

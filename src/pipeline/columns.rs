@@ -180,7 +180,8 @@ macro_rules! tuples {
             }
 
             unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, each address has `len` elements of its
+                // column while the slices are used.
                 unsafe { ($(DeviceSlice::from_raw_parts(addresses[$index].cast_const().cast(), len),)*) }
             }
         }
@@ -193,7 +194,8 @@ macro_rules! tuples {
             }
 
             unsafe fn slices(addresses: &[*mut u8], len: usize) -> Self::Slices {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, each address has room for `len`
+                // elements of its column while the slices are used.
                 unsafe { ($(DeviceSliceMut::from_raw_parts(addresses[$index].cast(), len),)*) }
             }
         }

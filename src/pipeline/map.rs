@@ -55,7 +55,8 @@ impl Chunk<'_> {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Device::launch`; the slot keeps the memory of
+        // the slices until the stream is done with the chunk.
         unsafe { self.stream.launch(module, kernel, config, arguments) }
     }
 }
@@ -413,7 +414,7 @@ impl<E: From<Error>> Work for ChunkWork<'_, E> {
         let elements = self.next..self.next + count;
         self.next = elements.end;
         self.layout.launch(slot, elements, self.launch)?;
-        // SAFETY: as above.
+        // SAFETY: the host's bytes are not used until the stream is done with the chunk.
         unsafe { slot.fetch(self.layout.bytes(1, count))? };
         Ok(Some(count))
     }

@@ -54,7 +54,8 @@ impl Slot {
     pub unsafe fn send(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &bytemuck::cast_slice(&self.on_host)[bytes];
-        // SAFETY: passed on to the caller; the slot keeps the memory until the stream is done.
+        // SAFETY: by the contract of this function, the host's bytes do not change until the stream
+        // has made the copy; the slot keeps the memory until the stream is done.
         unsafe {
             self.on_device
                 .start_copy_from(self.stream.device(), start, bytes)
@@ -68,7 +69,8 @@ impl Slot {
     pub unsafe fn fetch(&mut self, bytes: Range<usize>) -> Result<()> {
         let start = bytes.start;
         let bytes = &mut bytemuck::cast_slice_mut(&mut self.on_host)[bytes];
-        // SAFETY: passed on to the caller; the slot keeps the memory until the stream is done.
+        // SAFETY: by the contract of this function, nothing accesses the host's bytes until the
+        // stream has made the copy; the slot keeps the memory until the stream is done.
         unsafe {
             self.on_device
                 .start_copy_to(self.stream.device(), start, bytes)

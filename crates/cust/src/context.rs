@@ -14,7 +14,7 @@ pub struct Context {
 
 // SAFETY: the driver's contexts may be used from any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Context {}
 
 impl Context {
@@ -78,7 +78,7 @@ pub(crate) struct Owner(CUcontext);
 
 // SAFETY: the driver's contexts may be used from any thread.
 unsafe impl Send for Owner {}
-// SAFETY: as above.
+// SAFETY: a shared reference only reads the handle, and the driver's calls are thread-safe.
 unsafe impl Sync for Owner {}
 
 impl Owner {

@@ -72,7 +72,7 @@ pub struct Event {
 
 // SAFETY: the driver's events may be used from any thread.
 unsafe impl Send for Event {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Event {}
 
 impl Event {

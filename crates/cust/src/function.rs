@@ -108,7 +108,7 @@ pub struct Function<'a> {
 
 // SAFETY: the driver's functions may be used from any thread.
 unsafe impl Send for Function<'_> {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Function<'_> {}
 
 impl Function<'_> {

@@ -20,7 +20,7 @@ pub struct Module {
 
 // SAFETY: the driver's modules may be used from any thread.
 unsafe impl Send for Module {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Module {}
 
 /// How much the driver's compiler optimises. The driver's default is [`O4`](Self::O4).
@@ -273,7 +273,8 @@ impl<T: DeviceCopy> CopyDestination<T> for Symbol<'_, T> {
     }
 
     fn copy_to(&self, dest: &mut T) -> CudaResult<()> {
-        // SAFETY: as above; variables are always initialised.
+        // SAFETY: `get_global` has checked the size, and the module lives; variables are always
+        // initialised.
         *dest = unsafe { memory::read_checked(self.pointer.as_raw())? };
         Ok(())
     }

@@ -45,7 +45,7 @@ pub struct Stream {
 
 // SAFETY: the driver's streams may be used from any thread.
 unsafe impl Send for Stream {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Stream {}
 
 impl Stream {
@@ -138,8 +138,9 @@ impl Stream {
         arguments: &[*mut c_void],
     ) -> CudaResult<()> {
         let (grid, block) = (grid_size.into(), block_size.into());
-        // SAFETY: the function and the stream live, and the driver writes to no argument; the rest
-        // is passed on.
+        // SAFETY: the function and the stream live, and the driver writes to no argument; by the
+        // contract of this function, `arguments` point to values of the kernel's parameter types,
+        // in order. The kernel's own contract holds until it has finished.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function.to_raw(),

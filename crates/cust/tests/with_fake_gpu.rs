@@ -423,7 +423,7 @@ fn what_the_gpu_does() -> Result<(), CudaError> {
     // SAFETY: nothing reads it.
     let too_large = unsafe { DeviceBuffer::<u64>::uninitialized(1 << 50) };
     assert_eq!(too_large.unwrap_err(), CudaError::OutOfMemory);
-    // SAFETY: as above.
+    // SAFETY: nothing reads it.
     let too_large = unsafe { DeviceBuffer::<u64>::uninitialized(usize::MAX) };
     assert_eq!(too_large.unwrap_err(), CudaError::OutOfMemory);
     let mut value = DeviceBox::new(&[1u8, 2, 3])?;
@@ -543,7 +543,7 @@ fn what_the_gpu_does() -> Result<(), CudaError> {
         add.available_dynamic_shared_memory_per_block(grid, block)?,
         1 << 15
     );
-    // SAFETY: as above.
+    // SAFETY: the arguments are those of `add`, and the buffers live.
     let refused = unsafe {
         launch!(add<<<GridSize::xyz(2, 3, 1), 64, 16, stream>>>(
             on_a.as_device_ptr(), on_a.len(), on_b.as_device_ptr(), on_b.len(), on_c.as_device_ptr()

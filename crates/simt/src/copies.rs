@@ -79,7 +79,8 @@ impl Copy {
     /// The shared memory of `new` exists, and the source is initialised.
     unsafe fn make(self) {
         // SAFETY: `new` has checked that the target is in the shared memory, which the source in
-        // global memory does not overlap; the rest is passed on to the caller.
+        // global memory does not overlap; by the contract of this function, the shared memory of
+        // `new` exists, and the source is initialised.
         unsafe {
             match self.from {
                 Some(from) => self.to.copy_from_nonoverlapping(from, self.bytes),
@@ -105,7 +106,8 @@ impl Copies {
     /// does not change.
     pub(crate) unsafe fn start(&mut self, copy: Copy, time: CopyTime) {
         if time == CopyTime::AtStart {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, until the copy was waited for, its shared
+            // memory exists, and its source is initialised and does not change.
             unsafe { copy.make() };
             return;
         }
@@ -127,7 +129,7 @@ impl Copies {
         let finished = self.groups.len().saturating_sub(pending);
         let count: usize = self.groups.drain(..finished).sum();
         for copy in self.copies.drain(..count) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, the contract of `start` still holds.
             unsafe { copy.make() };
         }
     }

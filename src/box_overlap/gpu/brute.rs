@@ -63,7 +63,8 @@ impl Brute {
         let config = LaunchConfig::new(tuning::striding_blocks(rows1 + 1), THREADS);
         let results = (offsets.slice_mut(), counts.slice_mut());
         let arguments = (shape.chunks, sums.slice(), results.0, results.1);
-        // SAFETY: there is a sum for each row and chunk, and one for the end; otherwise as above.
+        // SAFETY: there is a sum for each row and chunk, and one for the end; the buffers are on
+        // this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::row_offsets, config, arguments)? };
         let pairs = search.read()?.pairs;
         let brute = Brute {
@@ -100,7 +101,8 @@ impl Brute {
         );
         let config = LaunchConfig::new((blocks, self.shape.chunks), BRUTE_THREADS);
         let (device, kernel) = (&search.device, T::KERNELS.brute_fill);
-        // SAFETY: as in `count`; the blocks cover the rows, and `indices` has room for their pairs.
+        // SAFETY: codes, sums and bits are those that `count` has written for these sets; the
+        // blocks cover the rows, and `indices` has room for their pairs.
         unsafe { device.launch(MODULE, kernel, config, arguments) }
     }
 }

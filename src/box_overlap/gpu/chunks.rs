@@ -85,7 +85,8 @@ fn count<T: HasKernels>(
     unsafe { (set2.buffer_mut()).start_copy_from(to, 0, boxes2.numbers)? };
     for (number, numbers) in boxes1.numbers.chunks(chunk * width).enumerate() {
         let start = number * chunk * width;
-        // SAFETY: as above.
+        // SAFETY: the boxes are borrowed until `streams` has waited, and the searches wait for the
+        // events of their copies.
         unsafe { (set1.buffer_mut()).start_copy_from(to, start, numbers)? };
         let event = device.event()?;
         to.record(&event)?;
@@ -184,7 +185,8 @@ fn search<T: HasKernels>(
                     above: 1,
                     ..sets
                 };
-                // SAFETY: as above.
+                // SAFETY: the sets are on this device, whose stream has waited for the boxes of
+                // this chunk, and they outlive the search.
                 let examined = unsafe { Counting::of_sets(problem, alone)? };
                 let rows = sorted(&examined)?;
                 let mut search = Counting {
@@ -193,7 +195,8 @@ fn search<T: HasKernels>(
                     sets,
                     counters: device.alloc(Counters::COUNT)?,
                 };
-                // SAFETY: as above.
+                // SAFETY: all three buffers were made for this handle, on whose stream they are
+                // also freed.
                 unsafe {
                     tree.set_queries(device, &rows)?;
                     search.counters.start_copy_of(device, &counters, 0)?;

@@ -69,7 +69,9 @@ impl Few {
             status: search.counters.slice_mut(),
         };
         let config = LaunchConfig::new(1, FEW_THREADS);
-        // SAFETY: as in `count`, without counts and offsets; the boxes are still allocated.
+        // SAFETY: the sets are as small as `tuning::are_few` says, `indices` has room for all
+        // pairs, and the kernel leaves out empty counts and offsets. The boxes are still allocated,
+        // and the buffers freed after the kernel has run.
         unsafe { device.launch(MODULE, T::KERNELS.few, config, (arguments,)) }
     }
 

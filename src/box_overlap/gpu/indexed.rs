@@ -88,7 +88,7 @@ impl Indexed {
                 }
             }
             let mut rows = DeferredRows::count(search, &tree, left, counts)?;
-            // SAFETY: as above.
+            // SAFETY: the counts are on this device, and freed after the kernels have run.
             offsets = unsafe { sums_and_total(device, counts, search.counter(Counters::PAIRS))? };
             let counted = search.read()?;
             work.pairs = counted.left_pairs;
@@ -216,7 +216,9 @@ impl Tree {
                 root_level,
             };
             let arguments = (levels, counters.slice(), words.slice_mut());
-            // SAFETY: as above; the entries of the level have been written.
+            // SAFETY: `words` has room for the tree, and the launches before have written the
+            // entries of the level. The buffers are on this device and freed after the kernel has
+            // run.
             unsafe { device.launch(MODULE, &box_kernels::levels, config, arguments)? };
         }
         Ok(Tree {
@@ -252,7 +254,9 @@ impl Tree {
             slots: slots.slice_mut(),
             left: left.slice_mut(),
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the tree is that of the sets, which are not
+        // empty, the results have room for each row, and all buffers are freed after the kernel has
+        // run.
         unsafe { device.launch(MODULE, T::KERNELS.find, config, (arguments,)) }
     }
 
@@ -261,7 +265,8 @@ impl Tree {
     /// # Safety
     /// The rows' buffer, which has been made for the same handle, is freed after the copy.
     pub unsafe fn set_queries(&mut self, device: &Device, rows: &Buffer<u32>) -> Result<()> {
-        // SAFETY: passed on to the caller; the tree's own buffers are ordered on the same stream.
+        // SAFETY: the rows were made for the same handle and are freed after the copy, by the
+        // contract of this function; the tree's own buffers are ordered on the same stream.
         unsafe { (self.order).start_copy_of_range(device, rows, 0..rows.len()) }
     }
 
@@ -333,7 +338,7 @@ impl DeferredRows {
         let config = LaunchConfig::new(tuning::striding_blocks(count as usize), THREADS);
         let arguments = (parameters, arrays);
         // SAFETY: `sums` has an element for each task and one for the end, and `counts` for each
-        // row. Buffers as above.
+        // row. The buffers are on this device and freed after the kernels have run.
         unsafe { device.launch(MODULE, &box_kernels::row_counts, config, arguments)? };
         Ok(DeferredRows {
             rows,
@@ -407,7 +412,9 @@ impl DeferredRows {
         let row_search = tree.search(sets, &search.counters, &self.rows);
         let arguments = (parameters, row_search, self.sums.slice(), keys.slice_mut());
         let config = LaunchConfig::new(tuning::row_blocks(tasks(parameters)), SEARCH_THREADS);
-        // SAFETY: as in `count`, with a key for each pair; the boxes are still allocated.
+        // SAFETY: the tree, the rows and the sums are those of these sets, which are not empty and
+        // still allocated, and there is a key for each pair. The buffers are on this device and
+        // freed after the kernel has run.
         unsafe { device.launch(MODULE, T::KERNELS.fill_rows, config, arguments)? };
         let key_bits = parameters.index_bits + bits(parameters.count);
         let keys = sort_keys(keys, 0..key_bits)?;

@@ -60,7 +60,8 @@ unsafe fn count<T: HasKernels>(
         return Ok(Searched { counted, strategy });
     }
     let tests_all = tuning::tests_every_pair(problem.algorithm, sets.rows1, sets.rows2);
-    // SAFETY: passed on to the caller.
+    // SAFETY: the boxes stay on the device while the result is used, by the contract of this
+    // function, which is that of `count_by` too.
     unsafe { count_by(problem, tests_all, counts) }
 }
 
@@ -265,7 +266,8 @@ pub(super) fn matrix(
         let config = LaunchConfig::new(tuning::striding_blocks(size), tuning::THREADS);
         let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
         let arguments = (limit, offsets, indices, matrix.slice_mut());
-        // SAFETY: `matrix` has `limit` elements for each row; otherwise as above.
+        // SAFETY: `matrix` has `limit` elements for each row; and the offsets belong to the
+        // indices. The buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::matrix, config, arguments)? };
     }
     Ok(matrix)

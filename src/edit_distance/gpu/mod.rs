@@ -139,7 +139,8 @@ fn launch(
             out.slice_mut(),
         );
         // SAFETY: a warp for each job, whose lanes have a row for each letter of the shorter
-        // sequences; the rest as above.
+        // sequences; the texts, the pairs and the results are those of the plan. The buffers are on
+        // this device and freed after the kernels have run.
         unsafe { device.launch(module, kernel, config, arguments)? };
     }
     if plan.long.iter().all(|pair| pair.limit == limit) {

@@ -67,7 +67,8 @@ impl<T: Element> OnDevice<T> {
     ) -> Result<()> {
         let stride = self.strides[1];
         let (first, end) = (rows.start * stride, rows.end * stride);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Buffer::start_copy_from`, of which
+        // `elements[first..end]` is the source.
         unsafe { (self.elements).start_copy_from(on, first, &elements[first..end]) }
     }
 
@@ -76,7 +77,8 @@ impl<T: Element> OnDevice<T> {
     /// # Safety
     /// As of [`Buffer::start_copy_from`].
     pub(super) unsafe fn start_copy_of_all(&mut self, on: &Device, elements: &[T]) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Buffer::start_copy_from`, of which `elements`
+        // is the source.
         unsafe { self.elements.start_copy_from(on, 0, elements) }
     }
 

@@ -105,8 +105,9 @@ pub fn host<T: HasKernels, C: OutputOf<T>>(
     let mut computed = Vec::with_capacity(ranges.len());
     for (index, rows) in ranges.iter().enumerate() {
         let elements = rows.start * sizes.n..rows.end * sizes.n;
-        // SAFETY: as above. The panel of C on the host is written by its copy back alone, after the
-        // kernels that wait for this copy.
+        // SAFETY: the arrays are borrowed until `streams` has waited, and no kernel reads what a
+        // copy writes before it has arrived. The panel of C on the host is written by its copy back
+        // alone, after the kernels that wait for this copy.
         unsafe {
             if has_contiguous_rows {
                 a.start_copy_of_rows(device, rows, a_elements)?;

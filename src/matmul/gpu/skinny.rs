@@ -86,7 +86,8 @@ impl<T: HasKernels> Job<'_, T> {
     ) -> Result<()> {
         let roles = self.roles();
         let is_long = self.sizes.k * size_of::<T>() >= FEWEST_BYTES_OF_VECTOR;
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the factors and C are of the device and have
+        // the sizes, and nothing else uses C, which is what the functions called ask for.
         unsafe {
             if roles.columns == 1 && is_long && roles.is_near && !roles.is_across {
                 return self.run_vector(kernels.vector, &roles);
@@ -156,7 +157,9 @@ impl<T: HasKernels> Job<'_, T> {
             parts,
             k_chunk: 0,
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
+        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
+        // shape are those of the kernel.
         unsafe { self.launch_skinny(kernel, config, roles, cut) }
     }
 
@@ -198,7 +201,9 @@ impl<T: HasKernels> Job<'_, T> {
         let grid = (blocks as u32, cut.parts as u32, self.sizes.batch as u32);
         let bytes = thin_shared_bytes(roles.columns as u32, cut.k_part as u32);
         let config = LaunchConfig::new(grid, SKINNY_THREADS).with_shared_bytes(bytes);
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
+        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
+        // shape are those of the kernel.
         unsafe { self.launch_skinny(kernel, config, roles, cut) }
     }
 
@@ -236,7 +241,9 @@ impl<T: HasKernels> Job<'_, T> {
             parts,
             k_chunk,
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
+        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
+        // shape are those of the kernel.
         unsafe { self.launch_skinny(kernel, config, roles, cut) }
     }
 

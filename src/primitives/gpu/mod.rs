@@ -34,7 +34,9 @@ pub(crate) unsafe fn sums_and_total(
     total: DeviceSliceMut<u64>,
 ) -> Result<Buffer<u64>> {
     let mut sums = device.alloc(values.len() + 1)?;
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `write_sums`: `values` and `total` are on this
+    // device, and nothing frees them or writes to them until the kernels have run. `sums` has an
+    // element for each value and one for the end.
     unsafe { write_sums(device, values, &mut sums, total)? };
     Ok(sums)
 }

@@ -105,7 +105,8 @@ impl PairSort {
     /// The pairs must be where the first pass reads them, and the first pass one that there is.
     pub unsafe fn finish(mut self) -> Result<(Buffer<u64>, Buffer<u32>)> {
         let (keys, values) = (&mut self.keys, Some(&mut self.values));
-        // SAFETY: passed on to the caller.
+        // SAFETY: the pairs are where the first pass reads them, and there is such a pass, both by
+        // the contract of this function.
         let place = unsafe {
             sort(
                 &self.device,
@@ -200,7 +201,8 @@ unsafe fn sort(
                     SortShape::Long => &kernels::sort_pairs_long,
                     SortShape::Short => &kernels::sort_pairs_short,
                 };
-                // SAFETY: as above; there is a value for each key.
+                // SAFETY: there is a block for each tile, with the shared memory that it needs, and
+                // a value for each key.
                 unsafe { device.launch(MODULE, kernel, config, (arrays, moved))? }
             }
         }

@@ -175,7 +175,8 @@ impl<T: HasKernels> Engine<T> {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Device::launch`, and the module is the one of
+        // the kernels of this crate.
         unsafe { (self.device).launch(&modules::TENSOR_SKETCH, kernel, config, arguments) }
     }
 

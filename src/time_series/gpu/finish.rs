@@ -85,8 +85,8 @@ fn picked(
         let from = found.columns.column(index, found.len());
         let to = columns.columns_mut(index, 1);
         let arguments = (from, indices.slice(), otherwise, to);
-        // SAFETY: the indices are those of buckets, and there is a place for each. Buffers as
-        // above.
+        // SAFETY: the indices are those of buckets, and there is a place for each. The buffers are
+        // on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &kernels::pick_f64, config, arguments)? };
     }
     Ok(DeviceAggregates {
@@ -114,8 +114,8 @@ fn filled(
         lengths.slice_mut(),
     );
     let config = tuning::grid_stride(series);
-    // SAFETY: the offsets are those of the buckets, and there is a place for each series. Buffers
-    // as above.
+    // SAFETY: the offsets are those of the buckets, and there is a place for each series. The
+    // buffers are on this device and freed after the kernel has run.
     unsafe { device.launch(MODULE, &kernels::filled_lengths, config, arguments)? };
     let mut filled_offsets = vec![0u64];
     for length in lengths.to_vec()? {
@@ -135,7 +135,8 @@ fn filled(
     };
     let arguments = (filling, starts.slice_mut(), indices.slice_mut());
     let config = tuning::grid_stride(count);
-    // SAFETY: a place for each bucket. Buffers as above.
+    // SAFETY: a place for each bucket. The buffers are on this device and freed after the kernel
+    // has run.
     unsafe { device.launch(MODULE, &kernels::fill_buckets, config, arguments)? };
     let otherwise = match fill {
         Fill::Value(value) => value,

@@ -84,7 +84,9 @@ fn neighbours<V: HasKernels>(
         };
         let len = buckets.len() * threads as usize;
         let config = LaunchConfig::for_len(len, threads.max(SELECT_THREADS));
-        // SAFETY: as above; the buckets of a class are no longer than its kernel takes.
+        // SAFETY: blocks of whole warps, and a place for each bucket in each column. The buckets
+        // and the list outlive the kernel, and the buckets of a class are no longer than its kernel
+        // takes.
         unsafe { device.launch(MODULE, selection, config, (points, columns, buckets))? };
     }
     Ok(())
@@ -103,8 +105,8 @@ fn huge<V: HasKernels>(
     let per_bucket = tuning::grid_stride(buckets.len());
     let counts = memory.tile_counts.slice_mut();
     let arguments = (points.values.len(), points.firsts, buckets, counts);
-    // SAFETY: the first points of all buckets, and room for a number for each listed one. Buffers
-    // as above.
+    // SAFETY: the first points of all buckets, and room for a number for each listed one. The
+    // buffers are on this device and freed after the kernel has run.
     unsafe { device.launch(MODULE, &kernels::huge_tiles, per_bucket, arguments)? };
     exclusive_sums_into(&memory.tile_counts, &mut memory.tiles)?;
     let huge = Huge {

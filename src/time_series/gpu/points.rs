@@ -48,7 +48,8 @@ fn reordered<T: Element>(
     let device = order.device();
     let mut elements = device.alloc(array.len())?;
     let arguments = (array.buffer().slice(), order.slice(), elements.slice_mut());
-    // SAFETY: the order has all indices. Buffers as above.
+    // SAFETY: the order has all indices. The buffers are on this device and freed after the kernel
+    // has run.
     unsafe { device.launch(MODULE, kernel, tuning::grid_stride(array.len()), arguments)? };
     DeviceArray::from_buffer(elements, array.raw_dim())
 }
@@ -76,7 +77,8 @@ pub fn prepared<V: HasKernels>(
     };
     let arguments = (preparation, values.buffer().slice(), prepared.slice_mut());
     let config = tuning::grid_stride(values.len());
-    // SAFETY: the timestamps, the values and `prepared` have the same length. Buffers as above.
+    // SAFETY: the timestamps, the values and `prepared` have the same length. The buffers are on
+    // this device and freed after the kernel has run.
     unsafe { device.launch(MODULE, V::KERNELS.prepare, config, arguments)? };
     Ok(prepared)
 }

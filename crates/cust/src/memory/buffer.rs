@@ -194,7 +194,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// The value is written before it is read.
     pub unsafe fn uninitialized() -> CudaResult<Self> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the value is written before it is read.
         let buffer = unsafe { DeviceBuffer::uninitialized(1)? };
         Ok(Self { buffer })
     }
@@ -206,7 +206,8 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// As [`DeviceBuffer::from_raw_parts`], with one element.
     pub unsafe fn from_raw(ptr: sys::CUdeviceptr) -> Self {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `DeviceBuffer::from_raw_parts`, which this
+        // function shares; with one element.
         unsafe { Self::from_device(DevicePointer::from_raw(ptr)) }
     }
 
@@ -216,7 +217,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// As [`from_raw`](Self::from_raw).
     pub unsafe fn from_device(ptr: DevicePointer<T>) -> Self {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `from_raw`, which this function shares.
         let buffer = unsafe { DeviceBuffer::from_raw_parts(ptr, 1) };
         Self { buffer }
     }

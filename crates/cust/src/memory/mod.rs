@@ -73,7 +73,8 @@ pub(crate) unsafe fn copy_in<T: DeviceCopy>(
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `address` is that of `count` elements in the
+    // device's memory.
     unsafe { sys::cuMemcpyHtoD_v2(address, source.cast(), bytes) }.to_result()?;
     finish()
 }
@@ -93,7 +94,8 @@ pub(crate) unsafe fn copy_out<T: DeviceCopy>(
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `address` is that of `count` elements in the
+    // device's memory, and `target` that of as many on the host.
     unsafe { sys::cuMemcpyDtoH_v2(target.cast::<c_void>(), address, bytes) }.to_result()
 }
 
@@ -111,7 +113,8 @@ unsafe fn copy_within<T: DeviceCopy>(
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, both addresses are those of `count` elements in the
+    // device's memory.
     unsafe { sys::cuMemcpyDtoD_v2(target, source, bytes) }.to_result()?;
     finish()
 }
