@@ -47,7 +47,9 @@ pub unsafe fn copy<const BYTES: usize>(to: SharedAddress, from: *const u8, is_th
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {
         let bytes = if is_there { BYTES as u32 } else { 0 };
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, both addresses are multiples of `BYTES`, `to`
+        // is memory that nobody uses until the copy has been waited for, and `from` is initialised
+        // and unchanged unless it is not there.
         unsafe {
             match BYTES {
                 4 => core::arch::asm!(
@@ -66,12 +68,14 @@ pub unsafe fn copy<const BYTES: usize>(to: SharedAddress, from: *const u8, is_th
         }
     }
     #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of this function, which is that of `copy_now` too.
     unsafe {
         copy_now::<BYTES>(to, from, is_there)
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, both addresses are multiples of `BYTES`, `to` is
+    // memory that nobody uses until the copy has been waited for, and `from` is initialised and
+    // unchanged unless it is not there.
     unsafe {
         crate::host::lane().copy_async(
             to.bits(),

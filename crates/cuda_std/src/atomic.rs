@@ -76,7 +76,7 @@ macro_rules! integer {
             }
             #[inline(always)]
             unsafe fn store(address: *mut Self, value: Self) {
-                // SAFETY: as above.
+                // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
                 unsafe { <$atomic>::from_ptr(address) }.store(value, Relaxed)
             }
             #[inline(always)]

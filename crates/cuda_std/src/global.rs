@@ -37,7 +37,7 @@ impl<T> Clone for DeviceSliceMut<T> {
 impl<T> Copy for DeviceSliceMut<T> {}
 // SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
 unsafe impl<T: 'static> DeviceParam for DeviceSlice<T> {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
 unsafe impl<T: 'static> DeviceParam for DeviceSliceMut<T> {}
 
 #[cfg(not(target_arch = "nvptx64"))]

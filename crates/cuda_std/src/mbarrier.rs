@@ -80,7 +80,8 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn arrive_at(self, rank: u32) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the barrier has been initialised, this arrival
+        // is one that its phase waits for, and the other block has begun and has not ended.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .b32 %there; mapa.shared::cluster.u32 %there, {at}, {rank}; mbarrier.arrive.shared::cluster.b64 _, [%there]; }}",
@@ -99,7 +100,8 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn arrive_and_expect(self, bytes: u32) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the barrier has been initialised, this arrival
+        // is one that its phase waits for, and copies of as many bytes are started in the phase.
         unsafe {
             core::arch::asm!(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{at}], {bytes};",

@@ -76,7 +76,7 @@ fn allocate(layout: Layout) -> *mut u8 {
     let Some(bytes) = layout.size().checked_add(layout.align()) else {
         return core::ptr::null_mut();
     };
-    // SAFETY: as above.
+    // SAFETY: it has no preconditions.
     let block: *mut u8 = unsafe { malloc(bytes) }.cast();
     if block.is_null() {
         return block;

@@ -91,7 +91,7 @@ params! {
 }
 // SAFETY: a pointer is 64 bits wide on both sides.
 unsafe impl<T: 'static> DeviceParam for *const T {}
-// SAFETY: as above.
+// SAFETY: a pointer is 64 bits wide on both sides.
 unsafe impl<T: 'static> DeviceParam for *mut T {}
 // SAFETY: elements of one layout, without gaps.
 unsafe impl<T: DeviceParam, const N: usize> DeviceParam for [T; N] {}

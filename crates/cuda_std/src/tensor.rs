@@ -184,7 +184,7 @@ pub unsafe fn load_to(
     barrier: Barrier,
 ) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `load` for all these blocks, which have begun.
     unsafe {
         core::arch::asm!(
             "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [{to}], [{map}, {{{x}, {y}, {z}}}], [{barrier}], {blocks};",
@@ -193,7 +193,7 @@ pub unsafe fn load_to(
         )
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `load` for all these blocks, which have begun.
     unsafe {
         crate::host::tensor::load(
             Some(blocks),

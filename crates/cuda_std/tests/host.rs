@@ -57,7 +57,7 @@ fn slices_are_checked_outside_of_a_kernel_too() {
             "{message}"
         );
     }
-    // SAFETY: as above.
+    // SAFETY: the slice covers the first two elements of `data`.
     let slice = unsafe { DeviceSlice::from_raw_parts(data.as_ptr(), 2) };
     // SAFETY: the elements live on this stack.
     assert_eq!(unsafe { (slice.get(1), slice.get(2)) }, (Some(2), None));
@@ -352,7 +352,8 @@ unsafe impl Lane for Alone {
 
 /// Enters a lane; nothing here suspends, so calls end in order.
 fn enter<R>(lane: &Alone, run: impl FnOnce() -> R) -> R {
-    // SAFETY: see above, and the lane is borrowed for the whole call.
+    // SAFETY: nothing here suspends, so calls end in order, and the lane is borrowed for the whole
+    // call.
     unsafe { host::enter(lane, run) }
 }
 

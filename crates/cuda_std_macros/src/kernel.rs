@@ -84,7 +84,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             #[allow(clippy::too_many_arguments)]
             #safety fn #name #lifetimes(#inputs) #conditions #block
             unsafe fn #run(#host_arguments: (#(#types,)*)) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: the caller keeps the kernel's own contract.
                 #[allow(unused_unsafe)]
                 unsafe { #name(#(#arguments),*) }
             }

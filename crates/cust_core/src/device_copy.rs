@@ -132,7 +132,7 @@ unsafe impl DeviceCopy for char {
 }
 // SAFETY: 64 bits on both sides, which may be any number. Only unsafe code follows a pointer.
 unsafe impl<T> DeviceCopy for *const T {}
-// SAFETY: as above.
+// SAFETY: 64 bits on both sides, which may be any number. Only unsafe code follows a pointer.
 unsafe impl<T> DeviceCopy for *mut T {}
 // SAFETY: elements of one layout, without gaps, each of which is checked.
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {

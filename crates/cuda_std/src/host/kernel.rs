@@ -163,7 +163,7 @@ impl<A: Copy> Kernel<A> {
     /// # Safety
     /// The kernel's own contract: pointers valid, lengths right, the block's shape as it expects.
     pub unsafe fn run_thread(&self, args: A) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the kernel's own contract holds, by the contract of this function.
         unsafe { (self.thread)(args) }
     }
 

@@ -221,7 +221,7 @@ pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'stati
     set(predicate);
     lane.sync_threads(site);
     let is_set = |index: u32| {
-        // SAFETY: as above; all threads have written their bits.
+        // SAFETY: shared memory of that layout. All threads have written their bits.
         let word = unsafe { bits.add((index / 32) as usize).read() };
         word >> (index % 32) & 1
     };

@@ -126,7 +126,8 @@ impl ConstantStatic {
     /// `value` points to a value of the static's type, and no other thread accesses the static
     /// during the call: no simulated kernel that reads it runs.
     pub unsafe fn set(&self, value: *const u8) {
-        // SAFETY: the static has these bytes and is mutable; the rest is passed on to the caller.
+        // SAFETY: the static has these bytes and is mutable; by the contract of this function,
+        // `value` points to a value of its type, and no other thread accesses it during the call.
         unsafe { self.pointer.copy_from_nonoverlapping(value, self.bytes) };
     }
 }

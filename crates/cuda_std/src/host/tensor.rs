@@ -143,7 +143,8 @@ pub(crate) unsafe fn load(
     for rank in (0..u16::BITS).filter(|rank| blocks >> rank & 1 == 1) {
         let block = lane.block_of_cluster(rank);
         let block = block.ok_or(Misuse::BeyondCluster { rank });
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, which is that of `crate::tensor::load_to`,
+        // nobody uses the memory until the copy has ended, and the array does not change meanwhile.
         if let Err(misuse) = block.and_then(|block| unsafe { copy.start(block) }) {
             lane.misuse(misuse, site);
         }

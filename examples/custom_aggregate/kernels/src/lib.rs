@@ -47,7 +47,7 @@ pub struct Mean {
 // SAFETY: `repr(C)` of numbers of 64 bits; all bits are values.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Zeroable for Mean {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` of numbers of 64 bits, without padding; all bits are values.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Pod for Mean {}
 
