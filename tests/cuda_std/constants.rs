@@ -117,7 +117,7 @@ fn other_pointers_are_refused() {
         );
         // The address is right, the type is not.
         let first = (&raw const COEFFICIENTS).cast::<f32>();
-        // SAFETY: as above.
+        // SAFETY: nothing is set.
         assert!(unsafe { device.set_constant(&MODULE, first, &2.0) }.is_err());
     }
     // SAFETY: nothing is set.

@@ -73,7 +73,7 @@ unsafe fn launch<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `Device::launch`.
     unsafe { launch_of(&MODULE, device, kernel, config, arguments) }
 }
 
@@ -86,7 +86,7 @@ unsafe fn launch_of<A: KernelArgs>(
     config: LaunchConfig,
     arguments: A,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: the caller keeps the contract of `Device::launch`.
     unsafe { device.launch(module, kernel, config, arguments) }.unwrap();
 }
 

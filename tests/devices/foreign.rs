@@ -106,7 +106,7 @@ fn addresses_are_checked() {
         let error = unsafe { Buffer::from_raw(&device, address, 1, ()) }.unwrap_err();
         assert_says(&error, "no address of f64");
         let address = std::ptr::null_mut::<f64>();
-        // SAFETY: as above.
+        // SAFETY: the address is refused.
         let error = unsafe { Buffer::from_raw(&device, address, 1, ()) }.unwrap_err();
         assert_says(&error, "no address of f64");
     }

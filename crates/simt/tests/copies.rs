@@ -27,19 +27,22 @@ unsafe fn copy_two<const PENDING: u32>(input: DeviceSlice<u32>, out: DeviceSlice
 
 #[kernel]
 unsafe fn wait_for_all(input: DeviceSlice<u32>, out: DeviceSliceMut<[u32; 2]>) {
-    // SAFETY: passed on.
+    // SAFETY: the launch has two elements of shared memory and of the input for each thread, as
+    // `copy_two` needs.
     unsafe { copy_two::<0>(input, out) };
 }
 
 #[kernel]
 unsafe fn wait_for_one(input: DeviceSlice<u32>, out: DeviceSliceMut<[u32; 2]>) {
-    // SAFETY: passed on.
+    // SAFETY: the launch has two elements of shared memory and of the input for each thread, as
+    // `copy_two` needs.
     unsafe { copy_two::<1>(input, out) };
 }
 
 #[kernel]
 unsafe fn wait_for_none(input: DeviceSlice<u32>, out: DeviceSliceMut<[u32; 2]>) {
-    // SAFETY: passed on.
+    // SAFETY: the launch has two elements of shared memory and of the input for each thread, as
+    // `copy_two` needs.
     unsafe { copy_two::<2>(input, out) };
 }
 

@@ -17,7 +17,7 @@ unsafe fn read_at(data: DeviceSlice<u32>, index: usize) {
 
 #[kernel]
 unsafe fn use_at(data: DeviceSliceMut<u32>, index: usize, how: u32) {
-    // SAFETY: as above.
+    // SAFETY: past the end when the test wants the simulator to find it.
     unsafe {
         match how {
             0 => _ = data.at(index),
@@ -68,7 +68,7 @@ unsafe fn read_get(data: DeviceSlice<u32>, empty: DeviceSlice<u32>, out: DeviceS
     let i = thread::global_index();
     // SAFETY: inside a kernel whose buffers live.
     let value = unsafe { data.get(i) }.unwrap_or(77);
-    // SAFETY: as above.
+    // SAFETY: inside a kernel whose buffers live; `get` checks the index.
     let is_none = unsafe { empty.get(0) }.is_none();
     let expected = !data.is_empty() && empty.is_empty() && is_none;
     // SAFETY: there is an element for each thread.

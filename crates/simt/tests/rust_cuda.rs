@@ -99,7 +99,8 @@ fn uninitialised(out: DeviceSliceMut<u32>) {
 fn shared_statics_are_those_of_a_block() {
     for simulator in [Simulator::default(), Simulator::with_seed(5)] {
         let (mut data, mut count): (Vec<u32>, _) = ((0..640).collect(), [0; 10]);
-        // SAFETY: as above.
+        // SAFETY: slices of memory that is there until the launch has ended, and that nobody else
+        // uses.
         unsafe {
             let data = DeviceSliceMut::from_raw_parts(data.as_mut_ptr(), 640);
             let count = DeviceSliceMut::from_raw_parts(count.as_mut_ptr(), 10);
@@ -113,7 +114,7 @@ fn shared_statics_are_those_of_a_block() {
 #[test]
 fn shared_statics_have_no_initial_value() {
     let mut value = 7;
-    // SAFETY: as above.
+    // SAFETY: slices of memory that is there until the launch has ended, and that nobody else uses.
     unsafe {
         let out = DeviceSliceMut::from_raw_parts(&raw mut value, 1);
         let simulator = Simulator::default();
@@ -143,7 +144,7 @@ fn counts(out: DeviceSliceMut<[u32; 3]>) {
 #[test]
 fn barriers_count() {
     let mut found = vec![[9; 3]; 71 * 70];
-    // SAFETY: as above.
+    // SAFETY: slices of memory that is there until the launch has ended, and that nobody else uses.
     unsafe {
         let out = DeviceSliceMut::from_raw_parts(found.as_mut_ptr(), found.len());
         let simulator = Simulator::with_seed(3);

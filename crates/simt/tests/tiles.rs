@@ -67,19 +67,22 @@ unsafe fn copy_row<const WAITS: bool>(
 
 #[kernel]
 unsafe fn waits(map: TensorMap, out: DeviceSliceMut<u32>) {
-    // SAFETY: passed on.
+    // SAFETY: the memory has a row and a barrier behind it, as `copy_row` needs, unless the test
+    // wants the simulator to find a mistake.
     unsafe { copy_row::<true>(tensor_map!(waits, 0, map), out, 0) };
 }
 
 #[kernel]
 unsafe fn does_not_wait(map: TensorMap, out: DeviceSliceMut<u32>) {
-    // SAFETY: passed on.
+    // SAFETY: the memory has a row and a barrier behind it, as `copy_row` needs, unless the test
+    // wants the simulator to find a mistake.
     unsafe { copy_row::<false>(tensor_map!(does_not_wait, 0, map), out, 0) };
 }
 
 #[kernel]
 unsafe fn elsewhere(map: TensorMap, out: DeviceSliceMut<u32>, distance: u32) {
-    // SAFETY: passed on.
+    // SAFETY: the memory has a row and a barrier behind it, as `copy_row` needs, unless the test
+    // wants the simulator to find a mistake.
     unsafe { copy_row::<true>(tensor_map!(elsewhere, 0, map), out, distance) };
 }
 

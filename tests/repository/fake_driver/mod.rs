@@ -318,7 +318,7 @@ fn small_copies_wait_if_no_memory_can_be_locked() {
                 assert_eq!(calls["cuMemcpyHtoDAsync_v2"], 1);
                 assert_eq!(calls["cuStreamSynchronize"], 1);
             }
-            // SAFETY: as above.
+            // SAFETY: this process runs this test alone, and no other thread reads the environment.
             unsafe { std::env::remove_var("FAKE_DRIVER_LOCKS_NOTHING") };
             assert_eq!(buffer.to_vec().unwrap(), [3; 5]);
         },

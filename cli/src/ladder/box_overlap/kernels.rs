@@ -168,18 +168,24 @@ impl Data<'_> {
             }
             Version::Shared => {
                 let arguments = (set1, set2, out);
-                // SAFETY: as above, and shared memory has room for a tile.
+                // SAFETY: the sets have whole boxes, each one of the first a thread and places;
+                // shared memory has room for a tile; the main stream runs what follows only when
+                // this is done, freeing too.
                 unsafe { device.launch(&KERNELS, &overlaps_shared, config, arguments) }
             }
             Version::SharedItems(items) => {
                 let arguments = (items, set1, set2, out);
-                // SAFETY: as above.
+                // SAFETY: the sets have whole boxes, each one of the first a thread and places;
+                // shared memory has room for a tile; the main stream runs what follows only when
+                // this is done, freeing too.
                 unsafe { device.launch(&KERNELS, &overlaps_shared_items, config, arguments) }
             }
             Version::Half(items) => {
                 let [half1, half2] = &self.halves;
                 let arguments = (items, half1.slice(), half2.slice(), out);
-                // SAFETY: as above; the sets in half precision have the same boxes.
+                // SAFETY: the sets in half precision have the boxes of the others, each one of the
+                // first a thread and places; the main stream runs what follows only when this is
+                // done, freeing too.
                 unsafe { device.launch(&KERNELS, &overlaps_half, config, arguments) }
             }
         }?;
