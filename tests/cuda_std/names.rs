@@ -43,7 +43,7 @@ fn names_of_the_expansion_are_free() {
         assert_eq!(out.to_vec().unwrap(), [3, 106, 2, 240], "{device}");
 
         let arguments = (out.slice_mut(), b.slice().as_ptr());
-        // SAFETY: as above.
+        // SAFETY: there is a place for the sum, and a number behind the pointer.
         unsafe {
             launch_of(
                 &COMMON,

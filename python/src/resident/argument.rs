@@ -92,7 +92,8 @@ impl Place {
     /// The handle is that of a stream of this place's GPU, which exists during the call.
     unsafe fn order_with(&mut self, py: Python<'_>, handle: usize) -> PyResult<()> {
         if self.stream.as_ref().is_some_and(|own| !own.is(handle)) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: the handle is that of a stream of this place's GPU, which exists during the
+            // call, by the contract of this function.
             unsafe { wait_for(&self.device, handle) }.or_raise(py, self.operation)?;
             self.others.push(handle);
         }

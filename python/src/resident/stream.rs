@@ -88,7 +88,8 @@ impl RawStream {
     }
 }
 
-// SAFETY: the handle is that of a live stream, as above, of CUDA.
+// SAFETY: the handle is that of a live stream, which exists as long as its object, or as the
+// documentation asks of a caller, of CUDA.
 unsafe impl DlpackStream for RawStream {
     fn as_python_arg(&self, _: Python<'_>, _: DLDevice) -> PyResult<StreamArg> {
         Ok(cuda(without_provenance_mut(self.handle)))
@@ -104,7 +105,8 @@ unsafe impl DlpackStream for RawStream {
 /// # Safety
 /// The handle is that of a stream of the GPU's primary context.
 pub unsafe fn wait_for(device: &Device, handle: usize) -> Result<()> {
-    // SAFETY: passed on to the caller; the value is dropped before this returns.
+    // SAFETY: the handle is that of a stream of the GPU's primary context, by the contract of this
+    // function; the value is dropped before this returns.
     let stream = unsafe { Stream::from_raw(device, without_provenance_mut(handle))? };
     let event = device.event()?;
     stream.record(&event)?;
@@ -116,7 +118,8 @@ pub unsafe fn wait_for(device: &Device, handle: usize) -> Result<()> {
 /// # Safety
 /// As of [`wait_for`].
 pub unsafe fn make_wait(device: &Device, handle: usize) -> Result<()> {
-    // SAFETY: passed on to the caller; the value is dropped before this returns.
+    // SAFETY: the handle is that of a stream of the GPU's primary context, by the contract of this
+    // function; the value is dropped before this returns.
     let stream = unsafe { Stream::from_raw(device, without_provenance_mut(handle))? };
     let event = device.event()?;
     device.record(&event)?;

@@ -42,7 +42,8 @@ pub fn climb(
         "the thread at the first of a run walks it and counts",
         || {
             let arguments = (rounded_slice, counts_slice);
-            // SAFETY: a count and a thread for each timestamp; buffers as above.
+            // SAFETY: a count and a thread for each timestamp; the buffers live through this
+            // function, at the end of which the results of all launches have been read.
             Ok(unsafe { device.launch(&KERNELS, &count_runs, config, arguments) }?)
         },
         |()| expected.check_counts(&counts.to_vec()?),
@@ -57,7 +58,9 @@ pub fn climb(
         || {
             round()?;
             let arguments = (rounded_slice, on_device.slice(), counts_slice, sums_slice);
-            // SAFETY: a value, a count, a sum and a thread for each timestamp; buffers as above.
+            // SAFETY: a value, a count, a sum and a thread for each timestamp; the buffers live
+            // through this function, at the end of which the results of all launches have been
+            // read.
             Ok(unsafe { device.launch(&KERNELS, &sum_runs, config, arguments) }?)
         },
         |()| {
