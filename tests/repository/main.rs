@@ -7,3 +7,4 @@ mod common;
 mod fake_driver;
 mod guide;
 mod ptx;
+mod safety;

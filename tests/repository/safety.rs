@@ -1,0 +1,116 @@
+//! A `SAFETY` comment gives an argument: what the operation requires, and why it holds here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Words of comments that only point elsewhere. The contract that a caller keeps has a name.
+const POINTERS: [&str; 3] = ["passed on", "as above", "see above"];
+
+/// Comments that still point elsewhere, by folder. Write them out when you change their code, and
+/// lower the number: none may be added.
+const LEFT: [(&str, usize); 8] = [
+    ("kernels-gpu/box_overlap", 25),
+    ("kernels-gpu/distances", 17),
+    ("kernels-gpu/edit_distance", 2),
+    ("kernels-gpu/ladder", 12),
+    ("kernels-gpu/matmul", 36),
+    ("kernels-gpu/primitives", 6),
+    ("kernels-gpu/tensor_sketch", 7),
+    ("kernels-gpu/time_series", 31),
+];
+
+/// Calls `found` with each `SAFETY` comment of a source, and the number of its first line.
+fn comments(source: &str, mut found: impl FnMut(usize, String)) {
+    let mut lines = source.lines().map(str::trim).enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        let Some(first) = line.strip_prefix("// SAFETY:") else {
+            continue;
+        };
+        let mut text = first.trim().to_lowercase();
+        while let Some((_, next)) =
+            lines.next_if(|(_, next)| next.starts_with("//") && !next.starts_with("///"))
+        {
+            text = format!("{text} {}", next.trim_start_matches("//").trim());
+        }
+        found(number + 1, text.to_lowercase());
+    }
+}
+
+fn is_pointer(text: &str) -> bool {
+    POINTERS.iter().any(|words| text.contains(words))
+}
+
+/// Calls `visit` with the sources below a folder. Paths are relative to `root`.
+fn sources(root: &Path, folder: &Path, visit: &mut impl FnMut(&str, &str)) {
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .expect("the folder can be read")
+        .map(|entry| entry.expect("the entry can be read").path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            sources(root, &path, visit);
+        } else if name.ends_with(".rs") {
+            let relative = path.strip_prefix(root).expect("below the root");
+            let source = fs::read_to_string(&path).expect("the source can be read");
+            visit(&relative.to_string_lossy().replace('\\', "/"), &source);
+        }
+    }
+}
+
+#[test]
+fn comments_that_point_elsewhere_are_found() {
+    let source = "
+        // SAFETY: the slice has
+        // the element. As above
+        unsafe { a() };
+        /// Passed on.
+        // SAFETY: the index is below the length.
+        unsafe { b() };
+        // SAFETY: passed on to the caller.
+        /// # Safety
+        unsafe { c() }";
+    let mut found = Vec::new();
+    comments(source, |line, text| found.push((line, is_pointer(&text))));
+    assert_eq!(found, [(2, true), (6, false), (8, true)]);
+}
+
+#[test]
+fn safety_comments_give_an_argument() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut found, mut places, mut all) = (BTreeMap::new(), String::new(), 0);
+    for folder in [
+        "benches",
+        "build.rs",
+        "cli",
+        "crates",
+        "examples",
+        "integrations",
+        "kernels-gpu",
+        "python",
+        "src",
+        "tests",
+        "xtask",
+    ] {
+        let mut visit = |path: &str, source: &str| {
+            comments(source, |line, text| {
+                all += 1;
+                if is_pointer(&text) && path != "tests/repository/safety.rs" {
+                    let two = path.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
+                    *found.entry(two).or_insert(0) += 1;
+                    places += &format!("\n{path}:{line}: {text}");
+                }
+            });
+        };
+        let path = root.join(folder);
+        match path.is_dir() {
+            true => sources(root, &path, &mut visit),
+            false => visit(folder, &fs::read_to_string(path).expect("readable")),
+        }
+    }
+    assert!(all > 1000, "only {all} comments were found");
+    let left = LEFT.map(|(folder, count)| (folder.to_string(), count));
+    assert_eq!(found, BTreeMap::from(left), "{places}");
+}
