@@ -90,6 +90,7 @@ pub mod pipeline;
 pub mod primitives;
 #[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
 pub mod sequences;
+mod sync;
 #[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
 #[cfg(feature = "time-series")]

@@ -4,9 +4,9 @@
 //! Here the loop is a single function that calls its body through `&dyn Fn`: tasks are coarse, so
 //! an indirect call per task costs nothing. Tasks and rayon's threads may call all functions.
 
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ndarray::Axis;
 use rayon::prelude::*;

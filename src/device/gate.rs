@@ -6,9 +6,10 @@
 
 use super::graph::LAUNCH;
 use super::lock;
+use crate::sync::{Condvar, Mutex};
 use crate::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, PoisonError};
 
 /// The threads that run the kernels of graphs. The threads of the callers' pool may all wait until
 /// the launch of a graph has ended.
@@ -69,12 +70,17 @@ impl Gate {
             device: "simulator".into(),
             reason: format!("no threads could be started to run a graph: {reason}"),
         })?;
+        let _launching = self.launching();
+        pool.install(steps)
+    }
+
+    /// Waits until no thread works or launches a graph.
+    fn launching(&self) -> Launching<'_> {
         self.enter(
             |inside| inside.workers == 0 && !inside.is_launching,
             |inside| inside.is_launching = true,
         );
-        let _launching = Launching(self);
-        pool.install(steps)
+        Launching(self)
     }
 }
 
@@ -141,5 +147,44 @@ mod tests {
         let error = || Err(Error::input(LAUNCH, "on purpose"));
         assert!(gate.launch(error).is_err());
         let _working = gate.work();
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod model {
+    use super::*;
+    use crate::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use crate::sync::thread;
+    use std::sync::Arc;
+
+    /// Two threads work, of which one enters twice, and two launch: all of them end, and a launch
+    /// is alone.
+    #[test]
+    fn launches_are_alone() {
+        let model = || {
+            let state = Arc::new((Gate::default(), AtomicUsize::new(0), AtomicUsize::new(0)));
+            let threads = [0, 1, 2, 3].map(|number| {
+                let state = state.clone();
+                thread::spawn(move || {
+                    let (gate, working, launching) = &*state;
+                    if number < 2 {
+                        let _launching = gate.launching();
+                        assert_eq!(launching.fetch_add(1, SeqCst), 0);
+                        assert_eq!(working.load(SeqCst), 0);
+                        launching.fetch_sub(1, SeqCst);
+                    } else {
+                        let _working = gate.work();
+                        working.fetch_add(1, SeqCst);
+                        let _again = (number == 3).then(|| gate.work());
+                        assert_eq!(launching.load(SeqCst), 0);
+                        working.fetch_sub(1, SeqCst);
+                    }
+                })
+            });
+            for thread in threads {
+                thread.join().expect("the thread ends");
+            }
+        };
+        shuttle::check_random(model, 2000);
     }
 }

@@ -3,8 +3,8 @@
 use super::MemoryKind;
 use super::available::{MemoryState, no_memory};
 use crate::Result;
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A limit in bytes that buffers share.
 pub struct Limit {
@@ -50,5 +50,39 @@ impl Limit {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.limit.used.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod model {
+    use super::*;
+    use crate::sync::thread;
+
+    /// Threads reserve more than there is: the limit holds at all times, a reservation fails only
+    /// while others hold the bytes, and all bytes come back.
+    #[test]
+    fn reservations_keep_the_limit() {
+        let model = || {
+            let limit = Arc::new(Limit::new(10));
+            let held = Arc::new(AtomicU64::new(0));
+            let threads = [4, 5, 6].map(|bytes| {
+                let (limit, held) = (limit.clone(), held.clone());
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        if let Ok(_reserved) = limit.reserve(bytes, MemoryKind::Host) {
+                            assert!(held.fetch_add(bytes, Relaxed) + bytes <= limit.bytes);
+                            thread::yield_now();
+                            held.fetch_sub(bytes, Relaxed);
+                        }
+                    }
+                })
+            });
+            for thread in threads {
+                thread.join().expect("the thread ends");
+            }
+            assert_eq!(limit.used(), 0);
+            assert!(limit.reserve(10, MemoryKind::Host).is_ok());
+        };
+        shuttle::check_random(model, 2000);
     }
 }

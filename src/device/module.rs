@@ -1,8 +1,8 @@
 //! Compiled kernels inside a program.
 
+use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Mutex;
 
 use flate2::read::ZlibDecoder;
 

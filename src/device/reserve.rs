@@ -52,7 +52,7 @@ pub fn bytes_of<T>(length: usize) -> usize {
 
 /// Asks for large pages for an array that is not in memory yet. Systems may ignore this.
 pub fn prefer_large_pages<T>(elements: &Vec<T>) {
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     {
         /// The usual size of large pages, and a multiple of all small sizes.
         const LARGE_PAGE: usize = 2 << 20;
@@ -65,6 +65,6 @@ pub fn prefer_large_pages<T>(elements: &Vec<T>) {
             unsafe { libc::madvise(pages, end - start, libc::MADV_HUGEPAGE) };
         }
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = elements;
 }

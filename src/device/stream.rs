@@ -5,12 +5,12 @@ use super::capture;
 use super::cuda::{self, Gpu};
 use super::handle::Backend;
 use super::{Buffer, Device, DeviceArray, Element, LaunchConfig, Module, lock};
+use crate::sync::Mutex;
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
 use ndarray::Dimension;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A queue of copies and launches that run one after the other, beside those of other streams.
@@ -197,7 +197,8 @@ impl Stream {
                 reason: "it has no CUDA streams".into(),
             });
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller promises a stream of the GPU's primary context that outlives
+        // everything made through it, which is the contract of `with_raw_stream`.
         let on_stream = Backend::Cuda(unsafe { gpu.with_raw_stream(stream)? });
         Ok(Stream {
             device: device.with_backend(on_stream),
@@ -269,7 +270,8 @@ impl Stream {
         if let Backend::Cuda(gpu) = &self.device.backend {
             gpu.use_any_buffer()?;
         }
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Device::launch`, and `use_any_buffer` orders
+        // buffers of other streams.
         unsafe { self.device.launch(module, kernel, config, arguments) }
     }
 
@@ -364,7 +366,8 @@ impl<'env> StreamScope<'_, 'env> {
         device.require_same(source.device(), COPY_FROM)?;
         source.require_length(COPY_FROM, target.len())?;
         let _ordered = device.ordered_with(&[source.device()])?;
-        // SAFETY: as above, with `target` borrowed for `'env`.
+        // SAFETY: `target` is borrowed for `'env`, and the scope waits for the stream before `'env`
+        // ends. The buffer is freed on a stream that waits for this one.
         unsafe { source.start_copy_to(device, 0, target) }
     }
 

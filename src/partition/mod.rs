@@ -7,13 +7,14 @@
 
 pub mod concat;
 
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::device::{MemoryKind, into_inner, lock};
 use crate::error::During;
 use crate::parallel::Slots;
+use crate::sync::thread;
 use crate::{Device, Error, Result};
 
 /// Work that splits into partitions whose results, joined in order, are those of the whole.
@@ -102,7 +103,7 @@ fn take_in_turn(
                 scope.spawn(|_| work_off(device));
             }
         }),
-        None => std::thread::scope(|scope| {
+        None => thread::scope(|scope| {
             for device in devices {
                 scope.spawn(|| work_off(device));
             }
@@ -400,3 +401,6 @@ mod tests {
         assert_eq!(error.to_string(), "fail: 0");
     }
 }
+
+#[cfg(all(test, shuttle))]
+mod model;

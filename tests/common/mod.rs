@@ -14,12 +14,16 @@ use gridstride::{Device, Error, Result};
 ///
 /// - The simulator draws its schedule from `GRIDSTRIDE_SIMULATOR_SEED` (default 1). With
 ///   `GRIDSTRIDE_TEST_ONLY_SIMULATOR=1`, as under other seeds, it is the only device.
+/// - With `GRIDSTRIDE_TEST_ONLY_CPU=1`, as under ThreadSanitizer, the CPU is the only device.
 /// - The first GPU, in builds with `cuda`. Without a GPU the tests say on stderr that they skip it;
 ///   with `GRIDSTRIDE_REQUIRE_CUDA=1` they fail. With `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under
 ///   sanitizers, the GPU is the only device.
 pub fn devices() -> Vec<Device> {
     if is_set("GRIDSTRIDE_TEST_ONLY_SIMULATOR") {
         return vec![simulator()];
+    }
+    if is_set("GRIDSTRIDE_TEST_ONLY_CPU") {
+        return vec![Device::cpu()];
     }
     let mut devices = vec![Device::cpu(), simulator()];
     if is_set("GRIDSTRIDE_TEST_ONLY_CUDA") {

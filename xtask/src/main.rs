@@ -9,6 +9,7 @@ mod cargo;
 mod guide;
 mod kernels;
 mod machines;
+mod models;
 mod plot;
 mod profile;
 mod ptx;
@@ -58,6 +59,10 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Run tests with miri, which finds undefined behaviour; needs a nightly with miri and rust-src.
+    Miri,
+    /// Run the models of locks and queues under many orders of their threads.
+    Models,
     /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
     Bench(bench::Options),
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
@@ -86,6 +91,8 @@ fn main() -> ExitCode {
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
         Chore::Barriers => ptx::barriers(),
         Chore::Api { check } => api::list(check),
+        Chore::Miri => models::interpret(),
+        Chore::Models => models::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),

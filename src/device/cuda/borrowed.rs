@@ -4,9 +4,10 @@ use super::primary::Primary;
 use super::stream::{Event, Stream};
 use crate::device::lock;
 use crate::device::memory::ForeignOwner;
+use crate::sync::Mutex;
 use cust::sys;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The owners of memory that work on a GPU may still use.
 pub struct Borrowed {

@@ -15,11 +15,12 @@ use crate::device::memory::ForeignOwner;
 use crate::device::{
     DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, Module, capture, lock,
 };
+use crate::sync::Mutex;
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 /// The most idle streams that a GPU keeps. Making a stream takes as long as several launches.
 const SIDE_STREAMS: usize = 16;
@@ -184,7 +185,8 @@ impl Gpu {
     /// # Safety
     /// As [`Stream::from_raw`].
     pub unsafe fn with_raw_stream(&self, raw: *mut c_void) -> Result<Gpu> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Stream::from_raw`: `raw` is a stream of the
+        // context, and exists as long as the handle.
         let stream = unsafe { Stream::from_raw(&self.owner.primary, raw)? };
         Ok(Gpu::on(self.owner.clone(), Arc::new(stream)))
     }
@@ -222,7 +224,8 @@ impl Gpu {
     /// # Safety
     /// As [`Graph::launch`].
     pub unsafe fn launch_graph(&self, graph: &mut Graph) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Graph::launch`: the memory that the work uses
+        // is allocated until the stream has done the work.
         unsafe { graph.launch(&self.stream)? };
         self.publish()
     }
@@ -252,7 +255,8 @@ impl Gpu {
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
         let (modules, stream) = (&self.owner.modules, &self.stream);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Modules::launch`: the addresses are those of
+        // the kernel's arguments, and the kernel's own contract holds.
         unsafe { modules.launch(stream, module, kernel, config, addresses) }
     }
 
@@ -267,7 +271,8 @@ impl Gpu {
         value: *const u8,
     ) -> Result<()> {
         let (modules, stream) = (&self.owner.modules, &self.stream);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract of `Modules::set`: `value` points to a value of the
+        // variable's type, and no kernel on another stream reads the variable.
         unsafe { modules.set(stream, module, constant, value) }
     }
 
@@ -524,7 +529,8 @@ impl Allocation {
     pub unsafe fn start_copy_from(&self, on: &Gpu, start: usize, source: &[u8]) -> Result<()> {
         assert!((start + source.len()) as u64 <= self.bytes);
         let (staging, address) = (&self.gpu.owner.staging, self.address + start as u64);
-        // SAFETY: the memory has these bytes; the rest is passed on to the caller.
+        // SAFETY: the memory has these bytes; by the contract of this function, `source` does not
+        // change and the memory is not freed before the stream has done this.
         unsafe { staging.copy_in(&on.stream, source, address) }
     }
 
@@ -541,7 +547,8 @@ impl Allocation {
     ) -> Result<()> {
         let source = source.as_slice();
         assert!((start + source.len()) as u64 <= self.bytes);
-        // SAFETY: the memory has these bytes; the rest is passed on to the caller.
+        // SAFETY: the memory has these bytes; by the contract of this function, `source` does not
+        // change and the memory is not freed before the stream has done this.
         unsafe { on.stream.copy_in(source, self.address + start as u64) }
     }
 
@@ -558,7 +565,8 @@ impl Allocation {
     ) -> Result<()> {
         assert!(bytes as u64 <= self.bytes && (start + bytes) as u64 <= source.bytes);
         let from = source.address + start as u64;
-        // SAFETY: both have these bytes, and allocations do not overlap; the rest is passed on.
+        // SAFETY: both have these bytes, and allocations do not overlap; by the contract of this
+        // function, neither is freed or written before the stream has done this.
         unsafe { on.stream.copy_within(from, self.address, bytes)? };
         on.publish()
     }
@@ -571,7 +579,8 @@ impl Allocation {
     pub unsafe fn start_copy_to(&self, on: &Gpu, start: usize, target: &mut [u8]) -> Result<()> {
         assert!((start + target.len()) as u64 <= self.bytes);
         let (staging, address) = (&self.gpu.owner.staging, self.address + start as u64);
-        // SAFETY: the memory has these bytes; the rest is passed on to the caller.
+        // SAFETY: the memory has these bytes; by the contract of this function, nothing else
+        // accesses `target` and the memory is not freed before the stream has done this.
         unsafe { staging.copy_out(&on.stream, address, target) }
     }
 }

@@ -94,7 +94,7 @@ pub struct Graph {
 
 // SAFETY: the driver's graphs may be used from any thread, by one at a time: see `launch`.
 unsafe impl Send for Graph {}
-// SAFETY: as above.
+// SAFETY: a shared reference reads only the handle; a launch takes `&mut self`.
 unsafe impl Sync for Graph {}
 
 impl Graph {
@@ -106,7 +106,8 @@ impl Graph {
         if let Some(kernel) = self.last_kernel {
             stream.set_last_kernel(kernel);
         }
-        // SAFETY: graph and stream live; the rest is passed on to the caller.
+        // SAFETY: graph and stream live; the memory that the work uses stays allocated by the
+        // contract of this function.
         let launch = || unsafe { sys::cuGraphLaunch(self.raw, stream.raw()) };
         self.primary.call("launching a graph", launch)
     }

@@ -6,13 +6,14 @@ use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
+use crate::sync::Mutex;
 use cuda_std::host::{ConstantStatic, LaunchConfig};
 use cust::sys::{self, CUjit_option, cudaError_enum};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The modules of a GPU, loaded when their kernels are first launched.
 pub struct Modules {
@@ -84,8 +85,9 @@ impl Modules {
         let _bound = self.primary.bind()?;
         let function = self.function(module, kernel, config.shared_bytes)?;
         stream.set_last_kernel(kernel);
-        // SAFETY: the function lives as long as its module, which lives as long as `self`; the rest
-        // is passed on to the caller.
+        // SAFETY: the function lives as long as its module, which lives as long as `self`; by the
+        // contract of this function, the addresses are those of the kernel's arguments, and the
+        // kernel's own contract holds.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function,
@@ -130,7 +132,7 @@ impl Modules {
             format_args!("calculating the occupancy of {kernel} in blocks of {threads}");
         self.primary.check(result, operation)?;
         let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
-        // SAFETY: as above.
+        // SAFETY: writes one integer; the function was looked up in a module that lives.
         let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
         let operation = format_args!("reading the registers of {kernel}");
         self.primary.check(result, operation)?;
@@ -272,7 +274,8 @@ impl Modules {
             return Err(Error::input(SET_CONSTANT, message));
         }
         // SAFETY: both have `bytes` bytes, and the module lives as long as `self`, which waits for
-        // the streams; the rest is passed on to the caller.
+        // the streams; by the contract of this function, `value` points to a value of the
+        // variable's type, and no kernel on another stream reads the variable.
         unsafe { stream.upload(value, bytes, address, format_args!("setting {name}")) }
     }
 

@@ -8,9 +8,10 @@ use super::primary::Primary;
 use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::lock;
+use crate::sync::Mutex;
 use cust::sys;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of a slot, which is the longest copy.
 pub const SLOT: usize = 1 << 10;
@@ -59,7 +60,8 @@ impl Outbox {
     ) -> Option<Result<()>> {
         let make = || Ring::new(stream.primary()).ok().map(Mutex::new);
         let mut ring = lock(self.ring.get_or_init(make).as_ref()?);
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller keeps the contract, which is that of `Ring::copy_in` too: both ends
+        // have `bytes` bytes, and the memory of the GPU is freed only after the copy.
         Some(unsafe { ring.copy_in(stream, source, bytes, address, operation) })
     }
 }
@@ -91,7 +93,8 @@ impl Ring {
         }
         let place = self.memory.as_mut_slice()[slot * SLOT..][..bytes].as_mut_ptr();
         // SAFETY: both have these bytes, and the stream has copied what the slot had before: the
-        // event of its half was awaited. The rest is passed on to the caller.
+        // event of its half was awaited. By the contract of this function, the memory at `address`
+        // is freed only after the copy.
         let started = unsafe {
             place.copy_from_nonoverlapping(source, bytes);
             stream.copy_in_bytes(place, bytes, address, operation)

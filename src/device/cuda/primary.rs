@@ -3,6 +3,7 @@
 use crate::device::available::MemoryState;
 use crate::device::info::Properties;
 use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{Error, Result};
 use cust::device::{Device as CustDevice, DeviceAttribute};
 use cust::sys::{self, cudaError_enum};
@@ -10,7 +11,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 
 /// The primary context of a GPU, which other CUDA libraries in the process use too.
 pub struct Primary {
@@ -26,7 +27,8 @@ pub struct Primary {
 
 // SAFETY: the driver's contexts may be used from any thread; the other fields are plain values.
 unsafe impl Send for Primary {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once; the other
+// fields are plain values, atomic, or behind locks.
 unsafe impl Sync for Primary {}
 
 /// Initialises the driver, and returns the number of GPUs or the reason why there are none.

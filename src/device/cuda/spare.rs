@@ -4,9 +4,9 @@
 //! temporary buffers. Calls that are repeated allocate the same sizes again.
 
 use crate::device::lock;
+use crate::sync::Mutex;
 use cust::sys;
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
 /// The most bytes of an allocation that is kept.
 const LARGEST: u64 = 1 << 20;
@@ -28,7 +28,8 @@ pub struct Spare {
 
 // SAFETY: the driver's streams may be used from any thread.
 unsafe impl Send for Spare {}
-// SAFETY: as above.
+// SAFETY: the allocations are behind a lock, and the driver's calls are thread-safe, so several
+// threads may use one at once.
 unsafe impl Sync for Spare {}
 
 impl Spare {
@@ -128,5 +129,42 @@ mod tests {
         // The longest unused.
         assert_eq!(freed, [0]);
         assert_eq!(addresses(&spare).len(), MOST);
+    }
+}
+
+#[cfg(all(test, shuttle))]
+mod model {
+    use super::*;
+    use crate::sync::thread;
+    use std::collections::BTreeSet;
+    use std::ptr::null_mut;
+    use std::sync::Arc;
+
+    /// Several threads take and put memory of one size: no address belongs to two of them, and
+    /// none is lost.
+    #[test]
+    fn memory_has_one_owner() {
+        let model = || {
+            let spare = Arc::new(Spare::new(null_mut()));
+            let owned = Arc::new(Mutex::new(BTreeSet::new()));
+            let threads = [100, 200, 300].map(|new| {
+                let (spare, owned) = (spare.clone(), owned.clone());
+                thread::spawn(move || {
+                    for number in 0..3 {
+                        let address = spare.take(8).unwrap_or(new + number);
+                        assert!(lock(&owned).insert(address), "{address} has two owners");
+                        assert!(lock(&owned).remove(&address));
+                        assert_eq!(spare.put(8, address), None);
+                    }
+                })
+            });
+            for thread in threads {
+                thread.join().expect("the thread ends");
+            }
+            let kept: Vec<_> = lock(&spare.allocations).iter().copied().collect();
+            let different: BTreeSet<_> = kept.iter().collect();
+            assert!((1..=3).contains(&kept.len()) && different.len() == kept.len());
+        };
+        shuttle::check_random(model, 2000);
     }
 }

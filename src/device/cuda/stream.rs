@@ -5,11 +5,12 @@ use super::primary::Primary;
 use super::spare::Spare;
 use crate::Result;
 use crate::device::lock;
+use crate::sync::Mutex;
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A stream that does not wait for the legacy default stream, or the stream of another library.
 pub struct Stream {
@@ -29,7 +30,8 @@ pub struct Stream {
 
 // SAFETY: the driver's streams may be used from any thread.
 unsafe impl Send for Stream {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once; the other
+// fields are `Sync` by themselves.
 unsafe impl Sync for Stream {}
 
 impl Stream {
@@ -129,7 +131,8 @@ impl Stream {
     /// # Safety
     /// The memory at `address` has `bytes` bytes, and is freed only after the stream has done this.
     pub unsafe fn fill_zero(&self, address: sys::CUdeviceptr, bytes: usize) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the memory has `bytes` bytes and is freed only
+        // after the stream has done this.
         let call = || unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw) };
         self.start(bytes, "setting memory to zero", call)
     }
@@ -141,7 +144,9 @@ impl Stream {
     /// is freed, and `source` does not change.
     pub unsafe fn copy_in(&self, source: &[u8], address: sys::CUdeviceptr) -> Result<()> {
         let (from, bytes) = (source.as_ptr(), source.len());
-        // SAFETY: passed on to the caller.
+        // SAFETY: `from` has the length of `source`. By the contract of this function, so has the
+        // memory at `address`, and until the stream has done this neither is freed and `source`
+        // does not change.
         unsafe { self.copy_in_bytes(from, bytes, address, "copying to the GPU") }
     }
 
@@ -162,13 +167,15 @@ impl Stream {
             return Ok(());
         }
         if bytes <= SLOT {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this function, both ends have `bytes` bytes, and the
+            // memory at `address` is freed only after the copy.
             let copied = unsafe { (self.outbox).copy_in(self, source, bytes, address, operation) };
             if let Some(started) = copied {
                 return started;
             }
         }
-        // SAFETY: as above; and the source does not change before the wait has finished.
+        // SAFETY: both ends have `bytes` bytes by the contract of this function. The source does
+        // not change before the wait below has finished.
         let started = unsafe { self.copy_in_bytes(source, bytes, address, operation) };
         started.and(self.synchronize())
     }
@@ -185,7 +192,8 @@ impl Stream {
         operation: impl fmt::Display,
     ) -> Result<()> {
         let from = source.cast();
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, both ends have `bytes` bytes, and until the
+        // stream has done this neither is freed and the source does not change.
         let call = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
         self.start(bytes, operation, call)
     }
@@ -197,7 +205,9 @@ impl Stream {
     /// is freed, and nothing else accesses `target`.
     pub unsafe fn copy_out(&self, address: sys::CUdeviceptr, target: &mut [u8]) -> Result<()> {
         let (to, bytes) = (target.as_mut_ptr().cast(), target.len());
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the memory at `address` has the length of
+        // `target`, and until the stream has done this neither is freed and nothing else accesses
+        // `target`.
         let call = || unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
         self.start(bytes, "copying from the GPU", call)
     }
@@ -213,7 +223,8 @@ impl Stream {
         to: sys::CUdeviceptr,
         bytes: usize,
     ) -> Result<()> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, both ranges are allocated, do not overlap, and
+        // are neither freed nor written by others until the stream has done this.
         let call = || unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw) };
         self.start(bytes, "copying within the GPU", call)
     }
@@ -245,7 +256,7 @@ pub struct Event {
 
 // SAFETY: the driver's events may be used from any thread.
 unsafe impl Send for Event {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
 unsafe impl Sync for Event {}
 
 impl Event {
