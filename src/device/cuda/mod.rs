@@ -10,6 +10,7 @@
 //! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`borrowed`] and [`graph`] build on [`primary`], and [`gpu`]
 //! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
+mod blocks;
 mod borrowed;
 mod gpu;
 mod graph;

@@ -4,22 +4,22 @@
 //! for each chunk. Here several blocks of page-locked memory take turns: while the GPU copies one
 //! block, all threads copy the next.
 
+use super::blocks::{Blocks, Copies};
 use super::memory::HostAllocation;
 use super::primary::Primary;
 use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::{copy_bytes, lock};
+use crate::sync::Mutex;
 use cust::sys::{self, cudaError_enum};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes of a block, which is the longest chunk.
 const BLOCK: usize = 16 << 20;
 
 /// Bytes of the shortest chunk: starting threads and copies must take little of the time.
 const LEAST: usize = 4 << 20;
-
-/// The number of blocks.
-const BLOCKS: usize = 3;
 
 /// The number of bytes from which staging is faster than the driver's own copy.
 const WORTH_IT: usize = 8 << 20;
@@ -31,8 +31,7 @@ fn chunk_length(length: usize) -> usize {
 
 /// The staging blocks of a GPU, made for the first copy that needs them.
 pub struct Staging {
-    /// `None` if the host cannot lock so much memory.
-    blocks: OnceLock<Option<Mutex<[Block; BLOCKS]>>>,
+    blocks: Blocks<Block>,
     primary: Arc<Primary>,
 }
 
@@ -42,44 +41,77 @@ struct Block {
     copied: Event,
 }
 
+/// Copies on a stream between blocks and memory of the GPU. Those who make it promise that the
+/// memory at `address` has all bytes that they copy.
+struct CopiesOf<'a> {
+    stream: &'a Stream,
+    primary: &'a Arc<Primary>,
+    address: sys::CUdeviceptr,
+}
+
+impl Copies for CopiesOf<'_> {
+    type Block = Block;
+
+    fn block(&self) -> Option<Block> {
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+        Some(Block {
+            memory: HostAllocation::new(self.primary, BLOCK).ok()?,
+            copied: Event::new(self.primary, flags).ok()?,
+        })
+    }
+
+    fn write(&self, block: &mut Block, bytes: &[u8]) {
+        copy_bytes(bytes, &mut block.memory.as_mut_slice()[..bytes.len()]);
+    }
+
+    fn read(&self, block: &Block, bytes: &mut [u8]) {
+        copy_bytes(&block.memory.as_slice()[..bytes.len()], bytes);
+    }
+
+    fn start_in(&self, block: &mut Block, to: Range<usize>) -> Result<()> {
+        let bytes = &block.memory.as_slice()[..to.len()];
+        // SAFETY: `to` is a range of the bytes that are copied, and the memory at `address` has all
+        // of them. `Blocks` writes to the block only after `wait_for`.
+        unsafe { self.stream.copy_in(bytes, self.address + to.start as u64)? };
+        block.copied.record(self.stream)
+    }
+
+    fn start_out(&self, from: Range<usize>, block: &mut Block) -> Result<()> {
+        let bytes = &mut block.memory.as_mut_slice()[..from.len()];
+        // SAFETY: `from` is a range of the bytes that are copied, and the memory at `address` has
+        // all of them. `Blocks` accesses the block only after `wait_for`.
+        unsafe { (self.stream).copy_out(self.address + from.start as u64, bytes)? };
+        block.copied.record(self.stream)
+    }
+
+    fn wait_for(&self, block: &Block) -> Result<()> {
+        block.copied.synchronize()
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.stream.synchronize()
+    }
+}
+
 impl Staging {
     pub fn new(primary: &Arc<Primary>) -> Staging {
         Staging {
-            blocks: OnceLock::new(),
+            blocks: Blocks::new(),
             primary: primary.clone(),
         }
     }
 
-    /// Runs a copy on a stream with the blocks and waits. Returns `None` if the driver's own copy
-    /// is better: if the host's bytes are few or page-locked, or if another copy uses the blocks.
-    fn with_blocks(
-        &self,
-        stream: &Stream,
-        host: *const u8,
-        length: usize,
-        copy: impl FnOnce(&mut [Block; BLOCKS]) -> Result<()>,
-    ) -> Option<Result<()>> {
-        if length < WORTH_IT || self.is_locked(host) {
-            return None;
+    /// Whether the blocks are faster than the driver's own copy.
+    fn suits(&self, host: *const u8, length: usize) -> bool {
+        length >= WORTH_IT && !self.is_locked(host)
+    }
+
+    fn copies<'a>(&'a self, stream: &'a Stream, address: sys::CUdeviceptr) -> CopiesOf<'a> {
+        CopiesOf {
+            stream,
+            primary: &self.primary,
+            address,
         }
-        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-        let block = |_| {
-            Some(Block {
-                memory: HostAllocation::new(&self.primary, BLOCK).ok()?,
-                copied: Event::new(&self.primary, flags).ok()?,
-            })
-        };
-        let make = || {
-            let blocks: Option<Vec<Block>> = (0..BLOCKS).map(block).collect();
-            blocks?.try_into().ok().map(Mutex::new)
-        };
-        // Waiting for the lock could be a deadlock: the copy that holds it may belong to this
-        // thread, which runs other tasks while that copy waits for all threads.
-        let mut blocks = self.blocks.get_or_init(make).as_ref()?.try_lock().ok()?;
-        let copied = copy(&mut blocks);
-        // Also after a failure: copies that were started must not go on in the next user's blocks.
-        let waited = stream.synchronize();
-        Some(copied.and(waited))
     }
 
     /// Copies to the GPU on `stream`: through the blocks, or else by the driver. The driver's
@@ -93,21 +125,16 @@ impl Staging {
         source: &[u8],
         address: sys::CUdeviceptr,
     ) -> Result<()> {
-        let staged = self.with_blocks(stream, source.as_ptr(), source.len(), |blocks| {
-            let length = chunk_length(source.len());
-            for (number, chunk) in source.chunks(length).enumerate() {
-                let block = &mut blocks[number % BLOCKS];
-                block.copied.synchronize()?;
-                let bytes = &mut block.memory.as_mut_slice()[..chunk.len()];
-                copy_bytes(chunk, bytes);
-                // SAFETY: within the memory; the block does not change before its event.
-                unsafe { stream.copy_in(bytes, address + (number * length) as u64)? };
-                block.copied.record(stream)?;
+        if self.suits(source.as_ptr(), source.len()) {
+            let copies = self.copies(stream, address);
+            let chunk = chunk_length(source.len());
+            if let Some(copied) = self.blocks.copy_in(&copies, source, chunk) {
+                return copied;
             }
-            Ok(())
-        });
-        // SAFETY: passed on to the caller.
-        staged.unwrap_or_else(|| unsafe { stream.copy_in(source, address) })
+        }
+        // SAFETY: the caller keeps the contract of `Stream::copy_in`, which is that of this
+        // function.
+        unsafe { stream.copy_in(source, address) }
     }
 
     /// Copies from the GPU on `stream`, like [`copy_in`](Self::copy_in).
@@ -120,32 +147,16 @@ impl Staging {
         address: sys::CUdeviceptr,
         target: &mut [u8],
     ) -> Result<()> {
-        let (length, chunk_length) = (target.len(), chunk_length(target.len()));
-        let fetch = |block: &mut Block, chunk: usize| {
-            let from = chunk * chunk_length;
-            if from >= length {
-                return Ok(());
+        if self.suits(target.as_ptr(), target.len()) {
+            let copies = self.copies(stream, address);
+            let chunk = chunk_length(target.len());
+            if let Some(copied) = self.blocks.copy_out(&copies, target, chunk) {
+                return copied;
             }
-            block.copied.synchronize()?;
-            let bytes = &mut block.memory.as_mut_slice()[..chunk_length.min(length - from)];
-            // SAFETY: within the memory; the block is not accessed before its event.
-            unsafe { stream.copy_out(address + from as u64, bytes)? };
-            block.copied.record(stream)
-        };
-        let staged = self.with_blocks(stream, target.as_ptr(), length, |blocks| {
-            for (chunk, block) in blocks.iter_mut().enumerate() {
-                fetch(block, chunk)?;
-            }
-            for (chunk, target) in target.chunks_mut(chunk_length).enumerate() {
-                let block = &mut blocks[chunk % BLOCKS];
-                block.copied.synchronize()?;
-                copy_bytes(&block.memory.as_slice()[..target.len()], target);
-                fetch(block, chunk + BLOCKS)?;
-            }
-            Ok(())
-        });
-        // SAFETY: passed on to the caller.
-        staged.unwrap_or_else(|| unsafe { stream.copy_out(address, target) })
+        }
+        // SAFETY: the caller keeps the contract of `Stream::copy_out`, which is that of this
+        // function.
+        unsafe { stream.copy_out(address, target) }
     }
 
     /// Whether the driver knows these bytes as page-locked memory.
