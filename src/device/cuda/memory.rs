@@ -2,6 +2,7 @@
 
 use super::primary::Primary;
 use super::stream::Stream;
+use super::threshold::Threshold;
 use crate::Result;
 use crate::device::available::no_memory;
 use crate::device::{Element, MemoryKind, require_available};
@@ -9,31 +10,24 @@ use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The pool keeps up to one `KEPT`th of the GPU's memory, once freed, for later allocations.
 const KEPT: u64 = 8;
-
-/// The granularity in bytes with which the pool's threshold follows the memory in use.
-const STEP: u64 = 1 << 28;
 
 /// Allocates and frees memory in the order of a stream, so that freeing need not wait for the work
 /// on the memory.
 pub struct Pool {
     /// `None` if the driver has no pools.
     raw: Option<sys::CUmemoryPool>,
-    /// Bytes that are allocated at present.
-    in_use: AtomicU64,
-    /// Bytes that the driver was told to hold, including the bytes in use.
-    threshold: AtomicU64,
-    /// Bytes to keep beyond the bytes in use.
-    kept: u64,
+    /// Bytes in use, and bytes that the driver was told to hold.
+    threshold: Threshold,
     primary: Arc<Primary>,
 }
 
 // SAFETY: the driver's pools may be used from any thread.
 unsafe impl Send for Pool {}
-// SAFETY: as above.
+// SAFETY: the driver's calls are thread-safe, so several threads may use one at once; the threshold
+// has a lock.
 unsafe impl Sync for Pool {}
 
 impl Pool {
@@ -41,19 +35,17 @@ impl Pool {
         let _bound = primary.bind();
         let pool = Pool {
             raw: make(primary),
-            in_use: AtomicU64::new(0),
-            threshold: AtomicU64::new(0),
-            kept: primary.properties().total_memory / KEPT,
+            threshold: Threshold::new(primary.properties().total_memory / KEPT),
             primary: primary.clone(),
         };
-        pool.hold(0);
+        pool.threshold.allocate(0, |bytes| pool.hold(bytes));
         pool
     }
 
     /// Allocates memory for later work of `stream`. The context must be current.
     pub fn allocate(&self, stream: &Stream, bytes: usize) -> Result<u64, sys::CUresult> {
         if let Some(address) = stream.spare.take(bytes as u64) {
-            self.in_use.fetch_add(bytes as u64, Relaxed);
+            self.threshold.reuse(bytes as u64);
             return Ok(address);
         }
         let mut address = 0;
@@ -67,8 +59,8 @@ impl Pool {
         if result != cudaError_enum::CUDA_SUCCESS {
             return Err(result);
         }
-        let bytes = bytes as u64;
-        self.hold(self.in_use.fetch_add(bytes, Relaxed) + bytes);
+        let hold = |bytes| self.hold(bytes);
+        self.threshold.allocate(bytes as u64, hold);
         Ok(address)
     }
 
@@ -86,13 +78,14 @@ impl Pool {
     /// The memory came from `allocate` with the same `bytes`, is freed once, and is used only by
     /// work on `stream` or work that `stream` waits for.
     pub unsafe fn free(&self, stream: &Stream, address: sys::CUdeviceptr, bytes: u64) {
-        let in_use = self.in_use.fetch_sub(bytes, Relaxed) - bytes;
-        // SAFETY: passed on to the caller. Without pools the driver frees at once, after all work.
+        // SAFETY: by the contract of this function, the memory came from `allocate`, is freed once,
+        // and is used only by work that the stream does before. Without pools the driver frees at
+        // once, after all work.
         unsafe {
             match self.raw {
                 Some(_) => match stream.spare.put(bytes, address) {
                     Some(address) => sys::cuMemFreeAsync(address, stream.raw()),
-                    None => return,
+                    None => return self.threshold.spare(bytes),
                 },
                 None => {
                     sys::cuCtxSynchronize();
@@ -100,24 +93,17 @@ impl Pool {
                 }
             }
         };
-        self.hold(in_use);
+        self.threshold.free(bytes, |bytes| self.hold(bytes));
     }
 
-    /// Sets the driver's threshold to the memory in use and some more. Beyond the threshold,
-    /// waiting for the GPU returns freed memory to the system, which takes milliseconds, and so
-    /// does allocating it again. The context must be current.
-    fn hold(&self, in_use: u64) {
+    /// Sets the driver's threshold to `bytes`. Beyond the threshold, waiting for the GPU returns
+    /// freed memory to the system, which takes milliseconds, and so does allocating it again. The
+    /// context must be current.
+    fn hold(&self, mut bytes: u64) {
         let Some(pool) = self.raw else { return };
-        let mut threshold = in_use.next_multiple_of(STEP) + self.kept;
-        let present = self.threshold.load(Relaxed);
-        // A step lower is as good: where the memory in use goes up and down around a multiple of
-        // the step, each allocation would set the threshold, which takes as long as a launch.
-        if threshold > present || threshold + STEP < present {
-            self.threshold.store(threshold, Relaxed);
-            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            // SAFETY: the attribute has 64 bits. If this fails, the driver keeps other amounts.
-            unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut threshold).cast()) };
-        }
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the attribute has 64 bits. If this fails, the driver keeps other amounts.
+        unsafe { sys::cuMemPoolSetAttribute(pool, attribute, (&raw mut bytes).cast()) };
     }
 }
 
@@ -165,7 +151,8 @@ pub struct HostAllocation<T> {
 
 // SAFETY: owns its memory, as a vector does.
 unsafe impl<T: Send> Send for HostAllocation<T> {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only shared references to the elements, as that of a vector
+// does.
 unsafe impl<T: Sync> Sync for HostAllocation<T> {}
 
 impl<T: Element> HostAllocation<T> {
@@ -197,7 +184,8 @@ impl<T: Element> HostAllocation<T> {
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [T] {
-        // SAFETY: as above, and borrowed exclusively.
+        // SAFETY: `length` elements, for which all bytes are values, or dangling for no bytes; and
+        // `&mut self` excludes other borrows.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.length) }
     }
 }

@@ -22,6 +22,7 @@ mod spare;
 mod staging;
 mod stream;
 mod tensor_map;
+mod threshold;
 
 pub use gpu::{Allocation, Gpu};
 pub use graph::{Graph, Recording};
