@@ -9,7 +9,7 @@ use crate::{Result, workspace};
 /// simulator nor calls of the driver, and the kernels' CPU versions take too long.
 const MIRI: [&str; 3] = [
     "--package gridstride_gpu_rand --lib",
-    "--package gridstride_cuda_std --tests",
+    "--package gridstride_cuda_std --lib",
     "--package gridstride --lib --no-default-features -- partition:: parallel:: device::limit",
 ];
 
