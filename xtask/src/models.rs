@@ -6,11 +6,10 @@ use std::process::Command;
 use crate::{Result, workspace};
 
 /// Arguments of cargo for each package that miri tests. It runs neither the coroutines of the
-/// simulator nor calls of the driver, and the kernels' CPU versions take too long.
-const MIRI: [&str; 3] = [
+/// simulator nor calls of the driver.
+const MIRI: [&str; 2] = [
     "--package gridstride_gpu_rand --lib",
     "--package gridstride_cuda_std --lib",
-    "--package gridstride --lib --no-default-features -- partition:: parallel:: device::limit",
 ];
 
 /// Runs the modules `model` of the library, with the locks and threads of shuttle.
@@ -26,8 +25,7 @@ pub fn run() -> Result<()> {
 /// Runs tests with miri of the nightly.
 pub fn interpret() -> Result<()> {
     // Miri adds errors to what numbers' functions return unless they are to be deterministic.
-    // Rayon's threads never end, and crossbeam breaks the rules of stacked borrows.
-    let flags = "-Zmiri-disable-isolation -Zmiri-deterministic-floats -Zmiri-tree-borrows -Zmiri-ignore-leaks";
+    let flags = "-Zmiri-disable-isolation -Zmiri-deterministic-floats";
     MIRI.iter().try_for_each(|arguments| {
         let mut cargo = Command::new("rustup");
         cargo
