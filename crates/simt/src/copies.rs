@@ -1,8 +1,10 @@
 //! Asynchronous copies from global to shared memory.
 
+use crate::error::Site;
 use crate::order::Random;
+use crate::race::IS_ENABLED;
 use crate::shared::{Poison, SharedMemory};
-use cuda_std::host::Misuse;
+use cuda_std::host::{Access, AccessKind, AccessSite, Misuse};
 use std::collections::VecDeque;
 
 /// When a block makes its copies. A GPU may do both.
@@ -19,7 +21,8 @@ impl CopyTime {
         /// Makes this draw independent of the draws for memory and order.
         const STREAM: u64 = 0x636f_7079;
         let mut random = Random::new(poison.seed ^ STREAM, poison.block);
-        if poison.seed != 0 && random.next() & 1 == 1 {
+        // The race detector sees most if the copy has a start and an end.
+        if poison.seed != 0 && !IS_ENABLED && random.next() & 1 == 1 {
             Self::AtStart
         } else {
             Self::AtWait
@@ -37,6 +40,7 @@ pub(crate) struct Copy {
     /// None if zeros are copied.
     from: Option<*const u8>,
     bytes: usize,
+    site: Site,
 }
 
 impl Copy {
@@ -45,6 +49,7 @@ impl Copy {
         to: usize,
         from: Option<*const u8>,
         bytes: usize,
+        site: Site,
     ) -> Result<Self, Misuse> {
         let length = shared.dynamic_bytes();
         if to.checked_add(bytes).is_none_or(|end| end > length) {
@@ -72,7 +77,23 @@ impl Copy {
             to: shared.dynamic().wrapping_add(to),
             from,
             bytes,
+            site,
         })
+    }
+
+    /// Returns the accesses of the copy.
+    pub(crate) fn accesses(self) -> impl Iterator<Item = Access> {
+        let access = move |address, kind| Access {
+            address,
+            bytes: self.bytes,
+            kind,
+            site: AccessSite::Call(self.site),
+        };
+        let read = self
+            .from
+            .map(|from| access(from as usize, AccessKind::Read));
+        read.into_iter()
+            .chain([access(self.to as usize, AccessKind::Write)])
     }
 
     /// # Safety
@@ -119,14 +140,15 @@ impl Copies {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// Makes the copies of all groups but the latest `pending`.
+    /// Makes the copies of all groups but the latest `pending`, and calls `tell` for each of them.
     ///
     /// # Safety
     /// The contract of [`start`](Self::start) still holds.
-    pub(crate) unsafe fn wait(&mut self, pending: usize) {
+    pub(crate) unsafe fn wait(&mut self, pending: usize, tell: impl Fn(Copy)) {
         let finished = self.groups.len().saturating_sub(pending);
         let count: usize = self.groups.drain(..finished).sum();
         for copy in self.copies.drain(..count) {
+            tell(copy);
             // SAFETY: passed on to the caller.
             unsafe { copy.make() };
         }

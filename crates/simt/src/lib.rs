@@ -42,6 +42,7 @@ mod group;
 mod limits;
 mod order;
 mod panics;
+mod race;
 mod schedule;
 mod schedules;
 mod shared;
@@ -55,5 +56,6 @@ mod worker;
 
 pub use error::{Activity, Place, SimError, Site};
 pub use limits::Limits;
+pub use race::{Race, RaceAccess};
 pub use schedules::{Difference, FailedSeed, differing_seeds};
 pub use simulator::Simulator;

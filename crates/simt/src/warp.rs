@@ -2,6 +2,7 @@
 
 use crate::collective;
 use crate::error::SimError;
+use crate::race::IS_ENABLED;
 use crate::state::{State, WarpCall};
 use crate::thread::Thread;
 use cuda_std::host::WarpOperation;
@@ -39,6 +40,9 @@ pub(crate) fn complete(
                 perform(warp, &call)?;
             }
             let lanes = (0..WARP_SIZE).filter(|lane| call.mask >> lane & 1 == 1);
+            if IS_ENABLED && call.operation == WarpOperation::Sync {
+                thread.meet(lanes.clone().map(|lane| (first + lane) as usize));
+            }
             runnable.extend(lanes.map(|lane| first + lane));
         }
     }
