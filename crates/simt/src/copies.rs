@@ -2,7 +2,6 @@
 
 use crate::error::Site;
 use crate::order::Random;
-use crate::race::IS_ENABLED;
 use crate::shared::{Poison, SharedMemory};
 use cuda_std::host::{Access, AccessKind, AccessSite, Misuse};
 use std::collections::VecDeque;
@@ -21,8 +20,7 @@ impl CopyTime {
         /// Makes this draw independent of the draws for memory and order.
         const STREAM: u64 = 0x636f_7079;
         let mut random = Random::new(poison.seed ^ STREAM, poison.block);
-        // The race detector sees most if the copy has a start and an end.
-        if poison.seed != 0 && !IS_ENABLED && random.next() & 1 == 1 {
+        if poison.seed != 0 && random.next() & 1 == 1 {
             Self::AtStart
         } else {
             Self::AtWait
@@ -113,7 +111,7 @@ impl Copy {
 /// The copies that a thread has not waited for, the earliest first.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
-    copies: VecDeque<Copy>,
+    copies: VecDeque<(Copy, CopyTime)>,
     /// The number of copies in each group.
     groups: VecDeque<usize>,
     /// The number of copies that are in no group yet, at the end of `copies`.
@@ -125,14 +123,15 @@ impl Copies {
     /// Until the copy was waited for, its shared memory exists, and its source is initialised and
     /// does not change.
     pub(crate) unsafe fn start(&mut self, copy: Copy, time: CopyTime) {
-        if time == CopyTime::AtStart {
-            // SAFETY: passed on to the caller.
-            unsafe { copy.make() };
-            return;
+        // SAFETY: passed on to the caller; the target is in the shared memory, which exists by the
+        // caller's contract.
+        unsafe {
+            match time {
+                CopyTime::AtStart => copy.make(),
+                CopyTime::AtWait => copy.to.write_bytes(NOT_YET, copy.bytes),
+            }
         }
-        // SAFETY: the target is in the shared memory, which exists by the caller's contract.
-        unsafe { copy.to.write_bytes(NOT_YET, copy.bytes) };
-        self.copies.push_back(copy);
+        self.copies.push_back((copy, time));
         self.open += 1;
     }
 
@@ -147,10 +146,12 @@ impl Copies {
     pub(crate) unsafe fn wait(&mut self, pending: usize, tell: impl Fn(Copy)) {
         let finished = self.groups.len().saturating_sub(pending);
         let count: usize = self.groups.drain(..finished).sum();
-        for copy in self.copies.drain(..count) {
+        for (copy, time) in self.copies.drain(..count) {
             tell(copy);
-            // SAFETY: passed on to the caller.
-            unsafe { copy.make() };
+            if time == CopyTime::AtWait {
+                // SAFETY: passed on to the caller.
+                unsafe { copy.make() };
+            }
         }
     }
 }
