@@ -22,6 +22,7 @@ use std::ptr;
 pub(crate) struct Thread<'a> {
     block: &'a Block<'a>,
     position: Position,
+    id: Id,
     pub(crate) state: Cell<State>,
     /// The result of the warp operation that the thread waited for.
     pub(crate) result: Cell<u32>,
@@ -47,6 +48,10 @@ impl<'a> Thread<'a> {
                 block_dim: config.block,
                 grid_dim: config.grid,
             },
+            id: Id {
+                block: block.poison.block as u32,
+                thread: block.place_among(thread, u32::MAX).0 as u16,
+            },
             state: Cell::new(State::Runnable),
             result: Cell::new(0),
             part: Cell::new(None),
@@ -70,14 +75,6 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn id(&self) -> Id {
-        let (thread, _) = self.block.place_among(self.position.thread, u32::MAX);
-        Id {
-            block: self.block.poison.block as u32,
-            thread: thread as u16,
-        }
-    }
-
     /// Returns the first race of the launch, if there is one.
     pub(crate) fn race(&self) -> Option<SimError> {
         let Launch { kernel, config, .. } = self.block.launch;
@@ -91,7 +88,7 @@ impl<'a> Thread<'a> {
     /// Tells the race detector that threads of this one's block have met.
     pub(crate) fn meet(&self, met: impl Iterator<Item = usize> + Clone) {
         let mut detector = self.block.detector.borrow_mut();
-        detector.meet(self.id().block, met);
+        detector.meet(self.id.block, met);
     }
 
     /// Lets others run until the scheduler resumes this thread, which then is `Runnable` again.
@@ -350,13 +347,14 @@ unsafe impl Lane for Thread<'_> {
         let here = 0u8;
         let stack = &raw const here as usize..self.yielder.get() as usize;
         if !stack.contains(&access.address) {
-            self.block.detector.borrow_mut().access(self.id(), access);
+            self.block.detector.borrow_mut().access(self.id, access);
         }
     }
 
     fn order(&self, operation: Ordered) {
-        if IS_ENABLED {
-            self.block.detector.borrow_mut().order(self.id(), operation);
+        // The detector allocates too, while it is borrowed.
+        if IS_ENABLED && let Ok(mut detector) = self.block.detector.try_borrow_mut() {
+            detector.order(self.id, operation);
         }
     }
 

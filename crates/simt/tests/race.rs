@@ -439,3 +439,16 @@ fn copies_are_writes() {
         (slice(&from), slice_mut(data), true)
     }));
 }
+
+#[kernel(block = 64)]
+unsafe fn allocates(out: DeviceSliceMut<u32>) {
+    let i = thread::thread_idx_x();
+    let numbers = std::hint::black_box(vec![i; 100]);
+    // SAFETY: below 64.
+    unsafe { out.set(i as usize, numbers.iter().sum()) };
+}
+
+#[test]
+fn memory_that_threads_get_one_after_the_other_is_not_shared() {
+    is_silent(run(&allocates, 1, |data| (slice_mut(data),)));
+}

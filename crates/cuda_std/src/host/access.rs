@@ -42,6 +42,13 @@ pub struct Access {
 pub enum Ordered {
     /// A fence.
     Fence,
+    /// The thread gets memory from the heap. Accesses before were to other memory at its address.
+    Allocate {
+        /// The address of the first byte.
+        address: usize,
+        /// The number of bytes.
+        bytes: usize,
+    },
     /// A read of what other threads release at the address.
     Acquire {
         /// The address of the atomic variable or barrier.

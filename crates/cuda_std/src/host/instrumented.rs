@@ -4,11 +4,13 @@
 
 use super::access::{Access, AccessKind, AccessSite, Ordered};
 use super::lane::{Lane, current};
+use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_int;
 use core::sync::atomic::{
     self, AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
+use std::alloc::System;
 
 static IS_LINKED: AtomicBool = AtomicBool::new(false);
 
@@ -123,6 +125,33 @@ unsafe extern "C" fn fill(
     // SAFETY: the pass calls this in the place of a fill with these arguments.
     unsafe { to.write_bytes(byte as u8, bytes) };
     to
+}
+
+/// The system's allocator, which tells lanes of what they get: threads of a kernel may get the same
+/// memory one after the other.
+struct Told;
+
+#[global_allocator]
+static ALLOCATOR: Told = Told;
+
+// SAFETY: the allocator is the system's.
+unsafe impl GlobalAlloc for Told {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on to the caller.
+        let start = unsafe { System.alloc(layout) };
+        if let Some(lane) = current() {
+            lane.order(Ordered::Allocate {
+                address: start as usize,
+                bytes: layout.size(),
+            });
+        }
+        start
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: passed on to the caller.
+        unsafe { System.dealloc(start, layout) };
+    }
 }
 
 /// C's numbers of orders.

@@ -116,6 +116,7 @@ impl Detector {
 
     pub(crate) fn order(&mut self, id: Id, operation: Ordered) {
         match operation {
+            Ordered::Allocate { address, bytes } => self.shadow.forget(address..address + bytes),
             Ordered::Fence => {
                 let thread = self.thread(id);
                 let seen = std::mem::take(&mut thread.seen);

@@ -3,6 +3,7 @@
 use cuda_std::host::{AccessKind, AccessSite};
 use cuda_std::warp::WARP_SIZE;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 /// Bytes whose accesses are listed together.
@@ -46,10 +47,33 @@ impl Record {
     }
 }
 
+/// The accesses to the granules of a page.
+type Page = Box<[Vec<Record>; PAGE]>;
+
+/// Mixes the number of a page, much faster than the standard library's hash.
+#[derive(Default)]
+struct OfPage(u64);
+
+impl Hasher for OfPage {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(byte.into());
+        }
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0 = (self.0 ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
 /// The latest accesses to some memory.
 #[derive(Default)]
 pub(super) struct Shadow {
-    pages: HashMap<usize, Box<[Vec<Record>; PAGE]>>,
+    pages: HashMap<usize, Page, BuildHasherDefault<OfPage>>,
 }
 
 impl Shadow {
@@ -94,8 +118,14 @@ fn add(
     new: Record,
     is_before: &impl Fn(&Record) -> bool,
 ) -> Option<Record> {
+    // Any race with it has been found.
+    let is_same = |old: &Record| {
+        old.is_by(&new) && (old.time, old.kind, old.mask) == (new.time, new.kind, new.mask)
+    };
+    if records.iter().any(is_same) {
+        return None;
+    }
     let mut race = None;
-    let mut is_known = false;
     records.retain(|old| {
         if old.mask & new.mask == 0 {
             return true;
@@ -104,16 +134,11 @@ fn add(
         if !is_before && conflict(old.kind, new.kind) {
             race = race.or(Some(*old));
         }
-        let is_same =
-            old.is_by(&new) && (old.time, old.kind, old.mask) == (new.time, new.kind, new.mask);
-        is_known |= is_same;
-        is_same || !(is_before && old.mask & !new.mask == 0 && replaces(new.kind, old.kind))
+        !(is_before && old.mask & !new.mask == 0 && replaces(new.kind, old.kind))
     });
-    if !is_known {
-        match similar(records, &new) {
-            Some(index) => records[index] = new,
-            None => records.push(new),
-        }
+    match similar(records, &new) {
+        Some(index) => records[index] = new,
+        None => records.push(new),
     }
     race
 }
