@@ -80,7 +80,7 @@ const CRATES: [Crate; 7] = [
         name: "races",
         is_shipped: false,
         page: "simulator.md",
-        runs: &[&["test", "--tests", "--features", "simt/race-detector"]],
+        runs: &[&["test", "--test", "*", "--features", "simt/race-detector"]],
         runs_of_device: &[],
         finds_races: true,
     },
