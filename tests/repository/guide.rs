@@ -262,7 +262,11 @@ unsafe fn panics(length: usize) {
 /// The messages of the race detector. Its own tests see that it gives them: these are without it.
 fn of_races() -> [String; 4] {
     let access = |block: u32, thread: u32, kind| RaceAccess {
-        block: Dim3 { x: block, y: 0, z: 0 },
+        block: Dim3 {
+            x: block,
+            y: 0,
+            z: 0,
+        },
         thread: Dim3 {
             x: thread,
             y: 0,

@@ -145,11 +145,10 @@ fn add(
 
 fn conflict(a: AccessKind, b: AccessKind) -> bool {
     use AccessKind::*;
-    match (a, b) {
-        (Write, _) | (_, Write) => true,
-        (Read, AtomicWrite) | (AtomicWrite, Read) => true,
-        _ => false,
-    }
+    matches!(
+        (a, b),
+        (Write, _) | (_, Write) | (Read, AtomicWrite) | (AtomicWrite, Read)
+    )
 }
 
 /// Whether each later access that conflicts with `old` also conflicts with `new`, which comes
