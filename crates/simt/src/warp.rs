@@ -40,7 +40,12 @@ pub(crate) fn complete(
                 perform(warp, &call)?;
             }
             let lanes = (0..WARP_SIZE).filter(|lane| call.mask >> lane & 1 == 1);
-            if IS_ENABLED && call.operation == WarpOperation::Sync {
+            // A warp has read its operands when its wait is over, whichever lane says so to others.
+            let orders = matches!(
+                call.operation,
+                WarpOperation::Sync | WarpOperation::WgmmaWait
+            );
+            if IS_ENABLED && orders {
                 thread.meet(lanes.clone().map(|lane| (first + lane) as usize));
             }
             runnable.extend(lanes.map(|lane| first + lane));
