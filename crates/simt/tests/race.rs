@@ -10,6 +10,7 @@ use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::shared::{address, dynamic_shared_mem};
 use cuda_std::thread::{device_fence, sync_threads};
+use cuda_std::wgmma::{self, Operand};
 use simt::{Race, SimError, Simulator};
 use std::sync::atomic::Ordering;
 
@@ -451,4 +452,62 @@ unsafe fn allocates(out: DeviceSliceMut<u32>) {
 #[test]
 fn memory_that_threads_get_one_after_the_other_is_not_shared() {
     is_silent(run(&allocates, 1, |data| (slice_mut(data),)));
+}
+
+/// A fifth warp overwrites the operands of a warp group's product when each warp has said that it
+/// has read them.
+#[kernel(block = 160)]
+unsafe fn overwrites_operands(waits: bool) {
+    let memory = dynamic_shared_mem::<u32>();
+    let start = address(memory);
+    let barrier = Barrier::at(start.offset(24 << 10));
+    let i = thread::thread_idx_x() as usize;
+    // SAFETY: the launch gives 24 KiB, which A and B fill with 64 + 128 rows of 128 bytes, and 8
+    // bytes for the barrier.
+    unsafe {
+        if i == 0 {
+            barrier.init(4);
+            mbarrier::publish();
+        }
+        if i < 128 {
+            (0..48).for_each(|row| memory.add(128 * row + i).write(0));
+        }
+        wgmma::publish();
+        sync_threads();
+        if i < 128 {
+            wgmma::fence();
+            let [a, b] = [0, 8192].map(|from| Operand::along_k(start.offset(from), 1024));
+            wgmma::m64n128k8_tf32(&mut [1.0; 64], a, b); // read operands
+            wgmma::commit();
+            wgmma::wait::<0>();
+            if i % 32 == 0 {
+                barrier.arrive();
+            }
+        } else if i == 128 {
+            if waits {
+                barrier.wait(0);
+            } else {
+                // Late enough that the simulator sees no other mistake.
+                (0..10).for_each(|_| thread::nanosleep(10));
+            }
+            memory.write(1); // overwrite an operand
+        }
+    }
+}
+
+#[test]
+fn a_warp_has_read_its_operands_after_its_wait() {
+    let run = |waits| {
+        move |simulator: &Simulator| {
+            let config = LaunchConfig::new(1, 160).with_shared_bytes((24 << 10) + 8);
+            launch(simulator, &overwrites_operands, config, (waits,))
+        }
+    };
+    let race = race_of(run(false));
+    let marks = [
+        (AccessKind::Read, "read operands"),
+        (AccessKind::Write, "overwrite an operand"),
+    ];
+    accesses(&race, marks);
+    is_silent(run(true));
 }
