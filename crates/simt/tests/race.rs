@@ -490,7 +490,8 @@ unsafe fn overwrites_operands(waits: bool) {
                 // Late enough that the simulator sees no other mistake.
                 (0..10).for_each(|_| thread::nanosleep(10));
             }
-            memory.write(1); // overwrite an operand
+            // Bytes that count as read by lane 1, which does not arrive.
+            memory.add(4).write(1); // overwrite an operand
         }
     }
 }
