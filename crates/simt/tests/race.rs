@@ -353,14 +353,14 @@ unsafe fn last_block(data: DeviceSliceMut<u32>, with_fence: bool) {
     let i = thread::index() as usize;
     // SAFETY: the slice has 64 elements for each block, of which the first is the counter.
     unsafe {
-        if i % 64 != 0 {
+        if !i.is_multiple_of(64) {
             data.set(i, 1); // write a part
         }
         if with_fence {
             device_fence();
         }
         sync_threads();
-        if i % 64 == 0 {
+        if i.is_multiple_of(64) {
             let before = atomic::add(data.as_mut_ptr(), 1) as usize;
             is_last.write(u32::from(before + 1 == blocks));
         }
@@ -480,7 +480,7 @@ unsafe fn overwrites_operands(waits: bool) {
             wgmma::m64n128k8_tf32(&mut [1.0; 64], a, b); // read operands
             wgmma::commit();
             wgmma::wait::<0>();
-            if i % 32 == 0 {
+            if i.is_multiple_of(32) {
                 barrier.arrive();
             }
         } else if i == 128 {
