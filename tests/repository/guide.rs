@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
+use cuda_std::host::{AccessKind, Dim3, Kernel, KernelArgs, LaunchConfig};
 use cuda_std::mbarrier::Barrier;
 use cuda_std::prelude::*;
 use cuda_std::tensor::TensorMap;
@@ -11,7 +11,7 @@ use cuda_std::wgmma::Operand;
 use cuda_std::{async_copy, mma, shared, tensor, tensor_map, wgmma};
 use gridstride::device::Module;
 use gridstride::{Device, Error};
-use simt::{SimError, Simulator};
+use simt::{Race, RaceAccess, SimError, Simulator};
 
 const PAGE: &str = include_str!("../../docs/guide/simulator.md");
 
@@ -259,6 +259,45 @@ unsafe fn panics(length: usize) {
     std::hint::black_box([0; 4][length]);
 }
 
+/// The messages of the race detector. Its own tests see that it gives them: these are without it.
+fn of_races() -> [String; 4] {
+    let access = |block: u32, thread: u32, kind| RaceAccess {
+        block: Dim3 {
+            x: block,
+            y: 0,
+            z: 0,
+        },
+        thread: Dim3 {
+            x: thread,
+            y: 0,
+            z: 0,
+        },
+        kind,
+        site: "SITE".to_owned(),
+    };
+    let message = |is_shared, first, second| {
+        let race = Race {
+            kernel: "k",
+            is_shared,
+            bytes: 4,
+            first,
+            second,
+        };
+        SimError::Race(Box::new(race)).to_string()
+    };
+    let read = access(1, 0, AccessKind::Read);
+    [
+        message(
+            true,
+            access(0, 0, AccessKind::Read),
+            access(0, 1, AccessKind::Write),
+        ),
+        message(false, access(0, 0, AccessKind::Write), read.clone()),
+        message(false, access(0, 0, AccessKind::AtomicWrite), read),
+        SimError::NotInstrumented { kernel: "k" }.to_string(),
+    ]
+}
+
 #[test]
 fn every_mistake_has_its_message() {
     let block = |threads| LaunchConfig::new(1, threads);
@@ -298,6 +337,7 @@ fn every_mistake_has_its_message() {
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);
+    found.extend(of_races());
     // SAFETY: it takes no arguments.
     unsafe { Simulator::with_seed(0).launch(&launches, block(1), ()) }.unwrap();
     found.insert(NESTED.lock().unwrap().clone());

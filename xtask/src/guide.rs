@@ -9,7 +9,7 @@ use std::process::Command;
 use cuda_builder::DeviceCompiler;
 use toml::Table;
 
-use crate::{Result, workspace};
+use crate::{Result, race, workspace};
 
 /// Arguments of cargo.
 type Arguments = &'static [&'static str];
@@ -25,17 +25,20 @@ struct Crate {
     runs: &'static [Arguments],
     /// What it runs besides if there is a device compiler.
     runs_of_device: &'static [Arguments],
+    /// Whether its kernels are compiled for the race detector.
+    finds_races: bool,
 }
 
 /// The crates of a page stand together. Files whose names begin with no crate's name belong to the
 /// first one.
-const CRATES: [Crate; 6] = [
+const CRATES: [Crate; 7] = [
     Crate {
         name: "row_sums",
         is_shipped: false,
         page: "your-own-kernels.md",
         runs: &[&["test"], &["run", "--example", "time"]],
         runs_of_device: &[&["check", "--all-targets", "--features", "cuda"]],
+        finds_races: false,
     },
     Crate {
         name: "row_sums",
@@ -47,6 +50,7 @@ const CRATES: [Crate; 6] = [
             &["test"],
             &["check", "--all-targets", "--features", "cuda"],
         ],
+        finds_races: false,
     },
     Crate {
         name: "energy",
@@ -54,6 +58,7 @@ const CRATES: [Crate; 6] = [
         page: "your-own-kernels.md",
         runs: &[&["run"]],
         runs_of_device: &[&["check", "--features", "cuda"]],
+        finds_races: false,
     },
     Crate {
         name: "points",
@@ -61,6 +66,7 @@ const CRATES: [Crate; 6] = [
         page: "coming-from-rust-cuda.md",
         runs: &[&["run"]],
         runs_of_device: &[],
+        finds_races: false,
     },
     Crate {
         name: "neighbour",
@@ -68,6 +74,15 @@ const CRATES: [Crate; 6] = [
         page: "simulator.md",
         runs: &[&["test"]],
         runs_of_device: &[],
+        finds_races: false,
+    },
+    Crate {
+        name: "races",
+        is_shipped: false,
+        page: "simulator.md",
+        runs: &[&["test", "--test", "*", "--features", "simt/race-detector"]],
+        runs_of_device: &[],
+        finds_races: true,
     },
     Crate {
         name: "gemm_time",
@@ -76,6 +91,7 @@ const CRATES: [Crate; 6] = [
         // Its program is a doc test too, which runs it.
         runs: &[&["check", "--features", "cuda"]],
         runs_of_device: &[],
+        finds_races: false,
     },
 ];
 
@@ -116,7 +132,7 @@ pub fn check() -> Result<()> {
         for arguments in of_guide.runs.iter().chain(of_device.unwrap_or_default()) {
             let shipped = if of_guide.is_shipped { SHIPPED } else { "" };
             println!("{}{shipped}: cargo {}", of_guide.name, arguments.join(" "));
-            run(arguments, &folder)?;
+            run(arguments, of_guide.finds_races, &folder)?;
         }
     }
     Ok(())
@@ -326,15 +342,20 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
 }
 
 /// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
-/// compiled crates are shared.
-fn run(arguments: &[&str], folder: &Path) -> Result<()> {
+/// compiled crates are shared; `finds_races`: compiled for the race detector.
+fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
-    let status = Command::new(cargo)
+    let target = workspace().join(target);
+    let mut command = Command::new(cargo);
+    command.env("CARGO_TARGET_DIR", &target);
+    if finds_races {
+        command.envs(race::environment(target));
+    }
+    let status = command
         .args(&arguments[..1])
         .arg("--quiet")
         .args(&arguments[1..])
-        .env("CARGO_TARGET_DIR", workspace().join(target))
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .current_dir(folder)

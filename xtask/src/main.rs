@@ -14,6 +14,7 @@ mod plot;
 mod profile;
 mod ptx;
 mod ptxas;
+mod race;
 mod rust_cuda;
 mod table;
 
@@ -76,6 +77,14 @@ enum Chore {
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
     Guide,
+    /// Run the tests of kernels in the simulator with its race detector, on small inputs.
+    Race {
+        /// Only those of one package: gridstride or gridstride_simt.
+        #[arg(short, long)]
+        package: Option<String>,
+        /// Parts of the names of tests; all by default.
+        filters: Vec<String>,
+    },
     /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this
     /// workspace's cuda_std, and run the examples' kernels in the simulator.
     RustCuda(rust_cuda::Options),
@@ -98,6 +107,7 @@ fn main() -> ExitCode {
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Profile(options) => profile::run(&options),
         Chore::Guide => guide::check(),
+        Chore::Race { package, filters } => race::run(package.as_deref(), &filters),
         Chore::RustCuda(options) => rust_cuda::check(&options),
     };
     match result {

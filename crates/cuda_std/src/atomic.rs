@@ -68,7 +68,8 @@ pub trait AtomicInteger: Copy {
 macro_rules! integer {
     ($($type:ty, $atomic:ty;)*) => {$(
         impl AtomicInteger for $type {
-            integer!(@methods $type, $atomic, fetch_add, fetch_min, fetch_max, fetch_and, fetch_or, fetch_xor, swap);
+            integer!(@methods $type, $atomic, fetch_add, fetch_and, fetch_or, fetch_xor, swap);
+            integer!(@bounds $type, $atomic, fetch_min = min, fetch_max = max);
             #[inline(always)]
             unsafe fn load(address: *mut Self) -> Self {
                 // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
@@ -93,6 +94,21 @@ macro_rules! integer {
         unsafe fn $method(address: *mut Self, value: Self) -> Self {
             // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
             unsafe { <$atomic>::from_ptr(address) }.$method(value, Relaxed)
+        }
+    )*};
+    (@bounds $type:ty, $atomic:ty, $($method:ident = $bound:ident),*) => {$(
+        #[inline(always)]
+        unsafe fn $method(address: *mut Self, value: Self) -> Self {
+            // SAFETY: valid, aligned and only accessed atomically by the caller's promise.
+            let cell = unsafe { <$atomic>::from_ptr(address) };
+            if cfg!(feature = "race-detector") {
+                // LLVM's pass does not see atomic minima and maxima.
+                let bound = |before: Self| Some(before.$bound(value));
+                let before = cell.fetch_update(Relaxed, Relaxed, bound);
+                before.unwrap_or_else(|before| before)
+            } else {
+                cell.$method(value, Relaxed)
+            }
         }
     )*};
 }

@@ -3,6 +3,7 @@
 use crate::copies::CopyTime;
 use crate::error::SimError;
 use crate::limits::Limits;
+use crate::race::Detector;
 use crate::shared::{Poison, SharedMemory};
 use crate::watch::Watch;
 use cuda_std::host::{Dim3, LaunchConfig, PendingTensorTiles};
@@ -50,6 +51,7 @@ pub(crate) struct Block<'a> {
     /// The number of the block in its cluster.
     pub(crate) rank: u32,
     pub(crate) cluster: &'a Cluster<'a>,
+    pub(crate) detector: &'a RefCell<Detector>,
     /// The mistake of the thread that just unwound.
     pub(crate) error: Cell<Option<SimError>>,
     /// Whether a destructor made the launch during a panic.

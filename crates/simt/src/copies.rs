@@ -1,8 +1,9 @@
 //! Asynchronous copies from global to shared memory.
 
+use crate::error::Site;
 use crate::order::Random;
 use crate::shared::{Poison, SharedMemory};
-use cuda_std::host::Misuse;
+use cuda_std::host::{Access, AccessKind, AccessSite, Misuse};
 use std::collections::VecDeque;
 
 /// When a block makes its copies. A GPU may do both.
@@ -37,6 +38,7 @@ pub(crate) struct Copy {
     /// None if zeros are copied.
     from: Option<*const u8>,
     bytes: usize,
+    site: Site,
 }
 
 impl Copy {
@@ -45,6 +47,7 @@ impl Copy {
         to: usize,
         from: Option<*const u8>,
         bytes: usize,
+        site: Site,
     ) -> Result<Self, Misuse> {
         let length = shared.dynamic_bytes();
         if to.checked_add(bytes).is_none_or(|end| end > length) {
@@ -72,7 +75,23 @@ impl Copy {
             to: shared.dynamic().wrapping_add(to),
             from,
             bytes,
+            site,
         })
+    }
+
+    /// Returns the accesses of the copy.
+    pub(crate) fn accesses(self) -> impl Iterator<Item = Access> {
+        let access = move |address, kind| Access {
+            address,
+            bytes: self.bytes,
+            kind,
+            site: AccessSite::Call(self.site),
+        };
+        let read = self
+            .from
+            .map(|from| access(from as usize, AccessKind::Read));
+        read.into_iter()
+            .chain([access(self.to as usize, AccessKind::Write)])
     }
 
     /// # Safety
@@ -93,7 +112,7 @@ impl Copy {
 /// The copies that a thread has not waited for, the earliest first.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
-    copies: VecDeque<Copy>,
+    copies: VecDeque<(Copy, CopyTime)>,
     /// The number of copies in each group.
     groups: VecDeque<usize>,
     /// The number of copies that are in no group yet, at the end of `copies`.
@@ -105,15 +124,15 @@ impl Copies {
     /// Until the copy was waited for, its shared memory exists, and its source is initialised and
     /// does not change.
     pub(crate) unsafe fn start(&mut self, copy: Copy, time: CopyTime) {
-        if time == CopyTime::AtStart {
-            // SAFETY: by the contract of this function, until the copy was waited for, its shared
-            // memory exists, and its source is initialised and does not change.
-            unsafe { copy.make() };
-            return;
+        // SAFETY: by the contract of this function, until the copy was waited for, its shared memory
+        // exists, with the target in it, and its source is initialised and does not change.
+        unsafe {
+            match time {
+                CopyTime::AtStart => copy.make(),
+                CopyTime::AtWait => copy.to.write_bytes(NOT_YET, copy.bytes),
+            }
         }
-        // SAFETY: the target is in the shared memory, which exists by the caller's contract.
-        unsafe { copy.to.write_bytes(NOT_YET, copy.bytes) };
-        self.copies.push_back(copy);
+        self.copies.push_back((copy, time));
         self.open += 1;
     }
 
@@ -121,16 +140,19 @@ impl Copies {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// Makes the copies of all groups but the latest `pending`.
+    /// Makes the copies of all groups but the latest `pending`, and calls `tell` for each of them.
     ///
     /// # Safety
     /// The contract of [`start`](Self::start) still holds.
-    pub(crate) unsafe fn wait(&mut self, pending: usize) {
+    pub(crate) unsafe fn wait(&mut self, pending: usize, tell: impl Fn(Copy)) {
         let finished = self.groups.len().saturating_sub(pending);
         let count: usize = self.groups.drain(..finished).sum();
-        for copy in self.copies.drain(..count) {
-            // SAFETY: by the contract of this function, the contract of `start` still holds.
-            unsafe { copy.make() };
+        for (copy, time) in self.copies.drain(..count) {
+            tell(copy);
+            if time == CopyTime::AtWait {
+                // SAFETY: by the contract of this function, the contract of `start` still holds.
+                unsafe { copy.make() };
+            }
         }
     }
 }

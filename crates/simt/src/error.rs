@@ -1,5 +1,6 @@
 //! Errors of launches.
 
+use crate::race::Race;
 use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
 use std::fmt;
 use std::panic::Location;
@@ -350,6 +351,21 @@ pub enum SimError {
         what: &'static str,
         /// The array's size.
         bytes: usize,
+    },
+
+    /// Two threads access the same memory, at least one of them writes, and nothing orders the
+    /// accesses. Needs the feature `race-detector`.
+    #[error("{0}")]
+    Race(Box<Race>),
+
+    /// The feature `race-detector` is on, but no kernel was compiled for it.
+    #[error(
+        "kernel `{kernel}` cannot be launched: the feature race-detector needs kernels that were \
+         compiled with race-rustc as RUSTC_WRAPPER, in a target folder of their own"
+    )]
+    NotInstrumented {
+        /// The kernel's name.
+        kernel: &'static str,
     },
 
     /// The kernel panicked, for example at an index past the end of a slice.

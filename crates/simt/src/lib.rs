@@ -20,13 +20,15 @@
 //! - An asynchronous copy or a matrix instruction with addresses that are out of range or not
 //!   aligned, and operands of a warp group's instruction that change before the instruction has
 //!   finished.
+//! - With the feature `race-detector`, in crates compiled with `race-rustc` as `RUSTC_WRAPPER`: two
+//!   accesses to the same memory that race.
 //! - A panic, and a launch that the device or the kernel does not allow.
 //!
 //! Every [`SimError`] names the kernel, and the block and thread if they are known.
 //!
 //! # Undetected mistakes
-//! Threads change only where they synchronise, so a race is not detected if accesses of two threads
-//! must interleave more finely. Races between blocks show only in results. A thread that waits for
+//! Threads change only where they synchronise, so without the race detector a race is not detected if
+//! accesses of two threads must interleave more finely, and races between blocks show only in results. A thread that waits for
 //! another in a loop around an atomic waits forever. Accesses through raw pointers are not checked.
 //! Memory is as strongly ordered as the CPU's.
 //!
@@ -42,6 +44,7 @@ mod group;
 mod limits;
 mod order;
 mod panics;
+mod race;
 mod schedule;
 mod schedules;
 mod shared;
@@ -55,5 +58,6 @@ mod worker;
 
 pub use error::{Activity, Place, SimError, Site};
 pub use limits::Limits;
+pub use race::{Race, RaceAccess};
 pub use schedules::{Difference, FailedSeed, differing_seeds};
 pub use simulator::Simulator;

@@ -4,6 +4,7 @@ use crate::block::Launch;
 use crate::error::{SimError, Site, is_same_site};
 use crate::group::{self, GROUP_SIZE};
 use crate::order::Random;
+use crate::race::IS_ENABLED;
 use crate::state::State;
 use crate::thread::Thread;
 use crate::warp;
@@ -86,9 +87,12 @@ impl<'a> Schedule<'a> {
             if let Some(random) = &mut self.random {
                 random.shuffle(&mut self.runnable);
             }
-            self.round(routines);
+            self.round(routines)?;
             if self.barrier.arrived == count && !self.barrier.is_divergent {
                 self.barrier = Barrier::default();
+                if IS_ENABLED {
+                    self.threads[0].meet(0..count);
+                }
                 if self.runnable.len() < count {
                     self.runnable.clear();
                     self.runnable.extend(0..count as u32);
@@ -136,7 +140,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// Runs every runnable thread to its next synchronisation point or its end.
-    fn round(&mut self, routines: &mut [Routine<'_>]) {
+    fn round(&mut self, routines: &mut [Routine<'_>]) -> Result<(), SimError> {
         self.is_waiting = true;
         for &index in &self.runnable {
             self.current = index as usize;
@@ -147,6 +151,9 @@ impl<'a> Schedule<'a> {
             // `enter`; `threads` outlives the coroutines, and so the calls in which they are
             // suspended.
             let result = unsafe { host::enter(thread, || routine.resume(())) };
+            if IS_ENABLED && let Some(race) = thread.race() {
+                return Err(race);
+            }
             if let CoroutineResult::Return(()) = result {
                 thread.state.set(State::Finished);
             }
@@ -163,6 +170,7 @@ impl<'a> Schedule<'a> {
             }
             self.is_waiting = false;
         }
+        Ok(())
     }
 
     fn complete_warp_operations(&mut self) -> Result<(), SimError> {

@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::limits::Limits;
 use crate::order::BlockOrder;
 use crate::panics;
+use crate::race::IS_ENABLED;
 use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
@@ -160,6 +161,10 @@ impl Simulator {
         if host::is_inside_kernel() {
             return Err(SimError::NestedLaunch { kernel: name });
         }
+        #[cfg(feature = "race-detector")]
+        if !host::is_instrumented() {
+            return Err(SimError::NotInstrumented { kernel: name });
+        }
         let limits = self.limits;
         let checked = config.check(bound, limits.block_threads, limits.shared_bytes);
         checked.map_err(|error| SimError::from_launch(name, error))
@@ -212,7 +217,7 @@ impl Simulator {
 
     /// Returns the number of OS threads that share the blocks.
     fn workers(&self, launch: &Launch<'_>) -> usize {
-        if !self.parallel || !SHARED_STATICS.is_empty() {
+        if !self.parallel || IS_ENABLED || !SHARED_STATICS.is_empty() {
             return 1;
         }
         let cluster = launch.cluster as usize;
@@ -229,6 +234,7 @@ impl Simulator {
         let mut worker = Worker {
             stacks: Vec::new(),
             shared: Vec::new(),
+            detector: RefCell::default(),
         };
         for _ in 0..launch.cluster {
             let stacks = Stacks::take(threads, self.stack_bytes);

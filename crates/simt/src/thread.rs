@@ -1,13 +1,16 @@
 //! A simulated thread, which implements the functions of cuda_std that its kernel calls.
 
-use crate::block::{Block, Cluster};
+use crate::block::{Block, Cluster, Launch};
 use crate::copies::{Copies, Copy, CopyTime};
 use crate::error::{Place, SimError, Site};
+use crate::race::{IS_ENABLED, Id};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
+use crate::worker::index_of;
 use corosensei::Yielder;
 use cuda_std::host::{
-    BlockOfCluster, Dim3, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation,
+    Access, BlockOfCluster, Dim3, Lane, Misuse, Ordered, PendingWgmma, Perform, Position,
+    WarpOperation,
 };
 use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
@@ -19,6 +22,7 @@ use std::ptr;
 pub(crate) struct Thread<'a> {
     block: &'a Block<'a>,
     position: Position,
+    id: Id,
     pub(crate) state: Cell<State>,
     /// The result of the warp operation that the thread waited for.
     pub(crate) result: Cell<u32>,
@@ -44,6 +48,10 @@ impl<'a> Thread<'a> {
                 block_dim: config.block,
                 grid_dim: config.grid,
             },
+            id: Id {
+                block: block.poison.block as u32,
+                thread: block.place_among(thread, u32::MAX).0 as u16,
+            },
             state: Cell::new(State::Runnable),
             result: Cell::new(0),
             part: Cell::new(None),
@@ -65,6 +73,22 @@ impl<'a> Thread<'a> {
             block: self.block.index,
             thread: self.position.thread,
         }
+    }
+
+    /// Returns the first race of the launch, if there is one.
+    pub(crate) fn race(&self) -> Option<SimError> {
+        let Launch { kernel, config, .. } = self.block.launch;
+        self.block.detector.borrow_mut().race(
+            kernel,
+            |block| index_of(block.into(), config.grid),
+            |thread| index_of(thread.into(), config.block),
+        )
+    }
+
+    /// Tells the race detector that threads of this one's block have met.
+    pub(crate) fn meet(&self, met: impl Iterator<Item = usize> + Clone) {
+        let mut detector = self.block.detector.borrow_mut();
+        detector.meet(self.id.block, met);
     }
 
     /// Lets others run until the scheduler resumes this thread, which then is `Runnable` again.
@@ -187,10 +211,13 @@ unsafe impl Lane for Thread<'_> {
             return;
         }
         let shared = self.block.shared.borrow();
-        match Copy::new(&shared, to as usize, from, bytes) {
-            // SAFETY: the source is valid by the caller's contract, and the block's shared memory
-            // exists while its threads run.
-            Ok(copy) => unsafe { self.copies.borrow_mut().start(copy, self.block.copy_time) },
+        match Copy::new(&shared, to as usize, from, bytes, site) {
+            Ok(copy) => {
+                copy.accesses().for_each(|access| self.access(access));
+                // SAFETY: the source is valid by the caller's contract, and the block's shared
+                // memory exists while its threads run.
+                unsafe { self.copies.borrow_mut().start(copy, self.block.copy_time) }
+            }
             Err(misuse) => {
                 drop(shared);
                 self.misuse(misuse, site)
@@ -204,7 +231,11 @@ unsafe impl Lane for Thread<'_> {
 
     fn wait_for_copies(&self, pending: u32) {
         // SAFETY: as in `copy_async`, since this thread has not ended.
-        unsafe { self.copies.borrow_mut().wait(pending as usize) };
+        unsafe {
+            self.copies.borrow_mut().wait(pending as usize, |copy| {
+                copy.accesses().for_each(|access| self.access(access));
+            });
+        }
     }
 
     fn pending_wgmma(&self) -> &RefCell<PendingWgmma> {
@@ -225,6 +256,13 @@ unsafe impl Lane for Thread<'_> {
             meetings,
             ..
         } = self.block.cluster;
+        // Any address serves, if all threads of the cluster use it and nobody else.
+        let address = &raw const *self.block.cluster as usize;
+        self.order(Ordered::Release {
+            address,
+            is_relaxed: false,
+            keeps: true,
+        });
         let before = meetings.get();
         arrived.set(arrived.get() + 1);
         if arrived.get() == *threads {
@@ -234,6 +272,10 @@ unsafe impl Lane for Thread<'_> {
         while meetings.get() == before {
             self.wait(State::Paused(site));
         }
+        self.order(Ordered::Acquire {
+            address,
+            is_relaxed: false,
+        });
     }
 
     fn block_of_cluster(&self, rank: u32) -> Option<BlockOfCluster<'_>> {
@@ -267,7 +309,13 @@ unsafe impl Lane for Thread<'_> {
             .borrow_mut()
             .static_array(key, layout, *poison, limit);
         match array {
-            Ok(array) => array,
+            Ok(array) => {
+                if IS_ENABLED {
+                    let bytes = array as usize..array as usize + layout.size();
+                    self.block.detector.borrow_mut().add_shared(bytes);
+                }
+                array
+            }
             Err(StaticBytes(bytes)) if bytes > statics => self.fail(SimError::SharedMemory {
                 place: self.place(),
                 what: "static shared memory",
@@ -289,6 +337,25 @@ unsafe impl Lane for Thread<'_> {
 
     fn shared_dynamic_bytes(&self) -> usize {
         self.block.shared.borrow().dynamic_bytes()
+    }
+
+    fn access(&self, access: Access) {
+        if !IS_ENABLED {
+            return;
+        }
+        // The thread's own stack, between this frame and the coroutine's first one.
+        let here = 0u8;
+        let stack = &raw const here as usize..self.yielder.get() as usize;
+        if !stack.contains(&access.address) {
+            self.block.detector.borrow_mut().access(self.id, access);
+        }
+    }
+
+    fn order(&self, operation: Ordered) {
+        // The detector allocates too, while it is borrowed.
+        if IS_ENABLED && let Ok(mut detector) = self.block.detector.try_borrow_mut() {
+            detector.order(self.id, operation);
+        }
     }
 
     fn out_of_bounds(&self, access: &'static str, index: usize, length: usize, site: Site) -> ! {

@@ -2,6 +2,7 @@
 
 use crate::collective;
 use crate::error::SimError;
+use crate::race::IS_ENABLED;
 use crate::state::{State, WarpCall};
 use crate::thread::Thread;
 use cuda_std::host::WarpOperation;
@@ -39,6 +40,14 @@ pub(crate) fn complete(
                 perform(warp, &call)?;
             }
             let lanes = (0..WARP_SIZE).filter(|lane| call.mask >> lane & 1 == 1);
+            // A warp has read its operands when its wait is over, whichever lane says so to others.
+            let orders = matches!(
+                call.operation,
+                WarpOperation::Sync | WarpOperation::WgmmaWait
+            );
+            if IS_ENABLED && orders {
+                thread.meet(lanes.clone().map(|lane| (first + lane) as usize));
+            }
             runnable.extend(lanes.map(|lane| first + lane));
         }
     }

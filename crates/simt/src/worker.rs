@@ -4,12 +4,13 @@ use crate::block::{Block, Cluster, Launch, Room};
 use crate::copies::CopyTime;
 use crate::error::SimError;
 use crate::panics;
+use crate::race::{Detector, IS_ENABLED};
 use crate::schedule::{Ending, Routine, Schedule};
 use crate::shared::{Overrun, Poison, SharedMemory};
 use crate::stacks::Stacks;
 use crate::thread::Thread;
 use corosensei::Coroutine;
-use cuda_std::host::{self, Dim3};
+use cuda_std::host::{self, Dim3, SHARED_STATICS};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,6 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) struct Worker {
     pub(crate) stacks: Vec<Stacks>,
     pub(crate) shared: Vec<RefCell<SharedMemory>>,
+    pub(crate) detector: RefCell<Detector>,
 }
 
 impl Worker {
@@ -54,10 +56,24 @@ impl Worker {
             shared: room.shared,
             rank,
             cluster: &cluster,
+            detector: &self.detector,
             error: Cell::new(None),
             host_is_unwinding: std::thread::panicking(),
         });
         let blocks: Vec<Block<'_>> = blocks.collect();
+        if IS_ENABLED {
+            let mut detector = self.detector.borrow_mut();
+            detector.start(first as u32, launch.cluster, shape.count() as usize);
+            for shared in &self.shared {
+                let shared = shared.borrow();
+                let start = shared.dynamic() as usize;
+                detector.add_shared(start..start + shared.dynamic_bytes());
+            }
+            for array in SHARED_STATICS.iter() {
+                let start = array.as_mut_ptr() as usize;
+                detector.add_shared(start..start + array.bytes());
+            }
+        }
         let threads_of = |block| {
             let indices = (0..shape.count()).map(|i| index_of(i, shape));
             indices.map(|index| Thread::new(block, index)).collect()
@@ -141,7 +157,7 @@ fn take_turns(
     Ok(Ending::Complete)
 }
 
-fn index_of(linear: u64, shape: Dim3) -> Dim3 {
+pub(crate) fn index_of(linear: u64, shape: Dim3) -> Dim3 {
     let [x, y] = [shape.x, shape.y].map(u64::from);
     Dim3 {
         x: (linear % x) as u32,

@@ -78,7 +78,7 @@ fn reverse(data: DeviceSliceMut<u32>, count: DeviceSliceMut<u32>) {
             ODD = 0;
         }
         thread::sync_threads();
-        ODD += data.at(at) % 2;
+        atomic::add(&raw mut ODD, data.at(at) % 2);
         data.set(at, TILE[63 - i]);
         thread::sync_threads();
         if i == 0 {

@@ -1,5 +1,6 @@
 //! What a kernel's thread asks of the executor that runs it on the CPU.
 
+use super::access::{Access, Ordered};
 use super::kernel::Dim3;
 use super::shared::DynamicShared;
 use super::{Misuse, PendingTensorTiles, PendingWgmma, WarpOperation};
@@ -142,6 +143,13 @@ pub unsafe trait Lane {
         length: usize,
         site: &'static Location<'static>,
     ) -> !;
+
+    /// Called before an access to memory, if the kernel was compiled so, and for those of copies.
+    fn access(&self, _access: Access) {}
+
+    /// Called for an operation that orders accesses, if the kernel was compiled so, and for arrivals
+    /// and waits at [barriers](crate::mbarrier) that count.
+    fn order(&self, _operation: Ordered) {}
 }
 
 thread_local! {
@@ -177,6 +185,13 @@ pub unsafe fn enter<R>(lane: &dyn Lane, run: impl FnOnce() -> R) -> R {
 /// Whether the caller runs as a thread of a kernel.
 pub fn is_inside_kernel() -> bool {
     CURRENT.get().is_some()
+}
+
+/// As [`lane`], or `None` outside of a kernel.
+#[cfg(feature = "race-detector")]
+pub(super) fn current<'a>() -> Option<&'a dyn Lane> {
+    // SAFETY: as in `lane`.
+    CURRENT.get().map(|pointer| unsafe { &*pointer })
 }
 
 /// The current lane, for one call by a function of this crate: whoever keeps the reference could

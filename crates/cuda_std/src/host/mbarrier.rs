@@ -1,7 +1,8 @@
 //! Barriers that count arrivals and bytes: [`crate::mbarrier`] on the host.
 
 use super::Misuse;
-use super::lane::{dynamic_shared, lane};
+use super::access::Ordered;
+use super::lane::{Lane, dynamic_shared, lane};
 use super::shared::DynamicShared;
 use crate::shared::SharedAddress;
 use core::panic::Location;
@@ -87,7 +88,9 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
 
 pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'static>) {
     let lane = lane();
-    if let Err(misuse) = arrive_in(dynamic_shared(lane), at, bytes) {
+    let shared = dynamic_shared(lane);
+    release(lane, shared, at.bits() as usize);
+    if let Err(misuse) = arrive_in(shared, at, bytes) {
         lane.misuse(misuse, site);
     }
 }
@@ -96,9 +99,22 @@ pub(crate) fn arrive_at(at: SharedAddress, rank: u32, site: &'static Location<'s
     let lane = lane();
     let block = lane.block_of_cluster(rank);
     let block = block.ok_or(Misuse::BeyondCluster { rank });
-    if let Err(misuse) = block.and_then(|block| arrive_in(block.shared(), at, 0)) {
+    let arrived = block.and_then(|block| {
+        release(lane, block.shared(), at.bits() as usize);
+        arrive_in(block.shared(), at, 0)
+    });
+    if let Err(misuse) = arrived {
         lane.misuse(misuse, site);
     }
+}
+
+/// What the lane did happens before what those do that wait at the barrier.
+pub(super) fn release(lane: &dyn Lane, shared: DynamicShared, address: usize) {
+    lane.order(Ordered::Release {
+        address: shared.address(address),
+        is_relaxed: false,
+        keeps: true,
+    });
 }
 
 fn arrive_in(shared: DynamicShared, at: SharedAddress, bytes: u32) -> Result<(), Misuse> {
@@ -136,8 +152,12 @@ pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'stat
             lane.misuse(misuse, site);
         }
         if is_over() {
-            return;
+            break;
         }
         lane.pause(site);
     }
+    lane.order(Ordered::Acquire {
+        address: dynamic_shared(lane).address(address),
+        is_relaxed: false,
+    });
 }

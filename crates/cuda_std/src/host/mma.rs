@@ -1,5 +1,6 @@
 //! The matrix instructions of a warp: [`crate::mma`] on the host.
 
+use super::access::{Access, AccessKind, AccessSite};
 use super::lane::{dynamic_shared, lane};
 use super::numbers::{Unpack, bf16s, f16s, f32s, f64s, tf32s};
 use super::shared::DynamicShared;
@@ -134,6 +135,12 @@ pub(crate) fn load_tiles(
     site: &'static Location<'static>,
 ) -> [u32; 4] {
     let shared = dynamic_shared(lane());
+    lane().access(Access {
+        address: shared.address(row.bits() as usize),
+        bytes: 16,
+        kind: AccessKind::Read,
+        site: AccessSite::Call(site),
+    });
     let mut words = [row.bits(), 0, 0, 0];
     let perform = |lanes: &mut [&mut [u32]]| load(shared, transposed, lanes);
     lane().collective(WarpOperation::LoadTiles, &mut words, &perform, site);

@@ -1,6 +1,13 @@
 //! The host's side: what a kernel is to those who launch it, and what an executor on the CPU
 //! provides to the kernels that it runs.
 
+mod access;
+#[cfg(all(
+    feature = "race-detector",
+    unix,
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod instrumented;
 mod kernel;
 mod lane;
 mod limits;
@@ -14,6 +21,13 @@ pub(crate) mod tensor;
 mod tiles;
 pub(crate) mod wgmma;
 
+pub use access::{Access, AccessKind, AccessSite, Ordered};
+#[cfg(all(
+    feature = "race-detector",
+    unix,
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+pub use instrumented::is_instrumented;
 pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
 pub use lane::{BlockOfCluster, Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};

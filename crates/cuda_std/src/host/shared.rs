@@ -17,6 +17,11 @@ impl DynamicShared {
         Self { start, length }
     }
 
+    /// The address of a byte of the memory.
+    pub(crate) fn address(&self, offset: usize) -> usize {
+        self.start as usize + offset
+    }
+
     /// The `N` bytes at a multiple of `N`, for `access`; only while an operation is performed.
     pub(crate) fn read<const N: usize>(
         &self,

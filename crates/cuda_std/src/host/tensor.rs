@@ -1,5 +1,6 @@
 //! Copies of tiles of arrays: [`crate::tensor`] on the host.
 
+use super::access::{Access, AccessKind, AccessSite};
 use super::lane::{BlockOfCluster, Lane, lane};
 use super::shared::DynamicShared;
 use super::{Misuse, mbarrier};
@@ -145,7 +146,11 @@ pub(crate) unsafe fn load(
         let block = block.ok_or(Misuse::BeyondCluster { rank });
         // SAFETY: by the contract of this function, which is that of `crate::tensor::load_to`,
         // nobody uses the memory until the copy has ended, and the array does not change meanwhile.
-        if let Err(misuse) = block.and_then(|block| unsafe { copy.start(block) }) {
+        let started = block.and_then(|block| unsafe {
+            copy.tell(lane, block.shared(), site);
+            copy.start(block)
+        });
+        if let Err(misuse) = started {
             lane.misuse(misuse, site);
         }
     }
@@ -172,6 +177,17 @@ pub(super) fn finish(lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
 const COPY: &str = "a copy of a tile";
 
 impl Copy {
+    /// Tells of the write of the target, which those see that wait at the barrier.
+    fn tell(&self, lane: &dyn Lane, shared: DynamicShared, site: &'static Location<'static>) {
+        lane.access(Access {
+            address: shared.address(self.to),
+            bytes: self.tiles.tile_bytes(),
+            kind: AccessKind::Write,
+            site: AccessSite::Call(site),
+        });
+        mbarrier::release(lane, shared, self.barrier);
+    }
+
     /// # Safety
     /// As of [`crate::tensor::load`].
     unsafe fn start(self, block: BlockOfCluster<'_>) -> Result<(), Misuse> {

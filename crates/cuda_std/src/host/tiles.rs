@@ -1,6 +1,8 @@
 //! The operands of matrix instructions of a warp group, as they stand in shared memory.
 
 use super::Misuse;
+use super::access::{Access, AccessKind, AccessSite};
+use super::lane::{Lane, Position};
 use super::numbers::{Unpack, bf16s, f16s, tf32s};
 use super::shared::DynamicShared;
 use crate::operand::Operand;
@@ -102,37 +104,58 @@ impl Tile {
     /// for each row or column all k.
     pub(super) fn words(&self, shared: DynamicShared) -> Result<Vec<u32>, Misuse> {
         let mut words = Vec::with_capacity(self.count * K_BYTES / 4);
-        // Pieces of 16 bytes stay together.
-        if self.across {
-            for k in 0..K_BYTES / self.element {
-                let row = self.start + k / 8 * self.stride_k + k % 8 * ROW;
-                for piece in 0..self.count * self.element / 16 {
-                    let address = row + piece / 8 * self.stride + piece % 8 * 16;
-                    self.read(shared, address, &mut words)?;
-                }
-            }
-        } else {
-            for i in 0..self.count {
-                let row = self.start + i / 8 * self.stride + i % 8 * ROW;
-                for piece in 0..K_BYTES / 16 {
-                    self.read(shared, row + piece * 16, &mut words)?;
-                }
-            }
+        for address in self.pieces() {
+            let piece: [u8; 16] = shared.read(self.name, address)?;
+            let (chunks, _) = piece.as_chunks();
+            words.extend(chunks.iter().map(|&bytes| u32::from_le_bytes(bytes)));
         }
         Ok(words)
     }
 
-    /// Adds the piece that would be at `address` if pieces did not swap their places.
-    fn read(
-        &self,
-        shared: DynamicShared,
-        address: usize,
-        words: &mut Vec<u32>,
-    ) -> Result<(), Misuse> {
-        let piece: [u8; 16] = shared.read(self.name, address ^ (address / ROW % 8 * 16))?;
-        let (chunks, _) = piece.as_chunks();
-        words.extend(chunks.iter().map(|&bytes| u32::from_le_bytes(bytes)));
-        Ok(())
+    /// The addresses of the pieces of 16 bytes, in the order of [`words`](Self::words).
+    fn pieces(&self) -> impl Iterator<Item = usize> {
+        // Pieces stay together.
+        let (rows, pieces) = if self.across {
+            (K_BYTES / self.element, self.count * self.element / 16)
+        } else {
+            (self.count, K_BYTES / 16)
+        };
+        let Self {
+            start,
+            stride,
+            stride_k,
+            across,
+            ..
+        } = *self;
+        let (by_row, by_piece) = if across {
+            (stride_k, stride)
+        } else {
+            (stride, 0)
+        };
+        (0..rows).flat_map(move |row| {
+            let row = start + row / 8 * by_row + row % 8 * ROW;
+            (0..pieces).map(move |piece| {
+                let address = row + piece / 8 * by_piece + piece % 8 * 16;
+                // They swap their places in a row.
+                address ^ (address / ROW % 8 * 16)
+            })
+        })
+    }
+
+    /// Tells of reads, of which each thread of the warp group makes a part.
+    fn tell(&self, lane: &dyn Lane, shared: DynamicShared, site: &'static Location<'static>) {
+        let Position {
+            thread, block_dim, ..
+        } = *lane.position();
+        let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
+        for address in self.pieces().skip(index as usize % GROUP).step_by(GROUP) {
+            lane.access(Access {
+                address: shared.address(address),
+                bytes: 16,
+                kind: AccessKind::Read,
+                site: AccessSite::Call(site),
+            });
+        }
     }
 
     /// The elements, for each k all rows or columns.
@@ -159,7 +182,17 @@ pub(super) struct Issued {
     pub(super) site: &'static Location<'static>,
 }
 
+/// Threads of a warp group.
+const GROUP: usize = 128;
+
 impl Issued {
+    /// Tells of the reads of the calling thread's part of the operands.
+    pub(super) fn tell(&self, lane: &dyn Lane, shared: DynamicShared) {
+        for tile in &self.tiles {
+            tile.tell(lane, shared, self.site);
+        }
+    }
+
     pub(super) fn check(&self, shared: DynamicShared) -> Result<(), Misuse> {
         let [a, b] = self.tiles;
         if hash(&a.words(shared)?, &b.words(shared)?) == self.hash {

@@ -54,8 +54,9 @@ pub(crate) fn multiply(
     // What cannot be decoded has been reported.
     if let Ok(tiles) = tiles() {
         let hash = u64::from(words[1]) << 32 | u64::from(words[0]);
-        let mut pending = lane.pending_wgmma().borrow_mut();
-        pending.open.push(Issued { tiles, hash, site });
+        let issued = Issued { tiles, hash, site };
+        issued.tell(lane, shared);
+        lane.pending_wgmma().borrow_mut().open.push(issued);
     }
 }
 
@@ -115,6 +116,8 @@ pub(crate) fn wait(latest: u32, site: &'static Location<'static>) {
         let count = pending.groups.len().saturating_sub(latest as usize);
         pending.groups.drain(..count).flatten().collect()
     };
+    // Operands are read until here.
+    finished.iter().for_each(|issued| issued.tell(lane, shared));
     // The lanes of a warp have the same instructions, so that one of them looks for all.
     let perform = |_: &mut [&mut [u32]]| {
         let check = |issued: &Issued| issued.check(shared);

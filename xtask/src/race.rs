@@ -1,0 +1,57 @@
+//! Tests of kernels under the simulator's race detector.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Result, workspace};
+
+/// The packages whose tests run kernels, with the names of their test programs.
+const TESTS: [(&str, &[&str]); 2] = [
+    ("gridstride_simt", &["race"]),
+    ("gridstride", &["kernels", "cuda_std"]),
+];
+
+/// The variables with which cargo compiles for the race detector. `target` is the usual target
+/// folder.
+pub fn environment(target: PathBuf) -> [(&'static str, PathBuf); 2] {
+    let wrapper = workspace().join("crates/simt/race-rustc");
+    // Cargo takes crates with and without the wrapper for the same.
+    [
+        ("RUSTC_WRAPPER", wrapper),
+        ("CARGO_TARGET_DIR", target.join("race")),
+    ]
+}
+
+/// Runs tests whose names contain one of `filters`, all without any; `package`: only those of one
+/// package.
+pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
+    let packages = TESTS.iter().map(|(name, _)| *name);
+    if let Some(package) = package
+        && !packages.clone().any(|name| name == package)
+    {
+        let known = Vec::from_iter(packages).join(", ");
+        return Err(format!("no tests of {package} run kernels, but those of {known} do").into());
+    }
+    for (name, programs) in TESTS {
+        if package.is_some_and(|package| package != name) {
+            continue;
+        }
+        let status = Command::new(&cargo)
+            .args(["test", "-p", name, "--features", "race-detector"])
+            .args(programs.iter().flat_map(|program| ["--test", program]))
+            .arg("--")
+            .args(filters)
+            .envs(environment(workspace().join(&target)))
+            // Every access has its price.
+            .env("GRIDSTRIDE_TEST_SMALL", "1")
+            .current_dir(workspace())
+            .status()?;
+        if !status.success() {
+            return Err(format!("tests of {name} failed").into());
+        }
+    }
+    Ok(())
+}
