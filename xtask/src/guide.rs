@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cuda_builder::DeviceCompiler;
+use new_kernel::Checkout;
 use toml::Table;
 
 use crate::{Result, workspace};
@@ -34,7 +35,12 @@ const CRATES: [Crate; 6] = [
         name: "row_sums",
         is_shipped: false,
         page: "your-own-kernels.md",
-        runs: &[&["test"], &["run", "--example", "time"]],
+        runs: &[
+            &["fmt", "--check"],
+            &["fmt", "--check", "-p", "row_sums_kernels"],
+            &["test"],
+            &["run", "--example", "time"],
+        ],
         runs_of_device: &[&["check", "--all-targets", "--features", "cuda"]],
     },
     Crate {
@@ -83,6 +89,12 @@ const CRATES: [Crate; 6] = [
 /// file on, all files belong only to the shipped crate.
 const SHIPPED: &str = ", to be shipped";
 
+/// The page that explains the crates that `gridstride new` writes, and their files beside those on the page.
+const TEMPLATE: (&str, [&str; 2]) = ("your-own-kernels.md", [".gitignore", "README.md"]);
+
+/// What cargo runs in a new crate of the name `blur`. Clippy lints its tests and benchmark too.
+const RUNS_OF_NEW: [Arguments; 2] = [&["test"], &["test", "--benches"]];
+
 /// Makes each crate of the guide from its page, against the packages of this workspace, and has
 /// cargo test it.
 pub fn check() -> Result<()> {
@@ -104,6 +116,7 @@ pub fn check() -> Result<()> {
                 .map_err(|error| format!("docs/guide/{name}, {error}"))?;
         }
     }
+    check_new(&pages)?;
     let has_device_compiler = has_device_compiler()?;
     for of_guide in &CRATES {
         let page = pages
@@ -118,6 +131,31 @@ pub fn check() -> Result<()> {
             println!("{}{shipped}: cargo {}", of_guide.name, arguments.join(" "));
             run(arguments, &folder)?;
         }
+    }
+    Ok(())
+}
+
+/// Checks that a new crate is the one that the page explains, and that it works with another name.
+fn check_new(pages: &BTreeMap<String, Page>) -> Result<()> {
+    let (name, others) = TEMPLATE;
+    let page = pages
+        .get(name)
+        .ok_or_else(|| format!("there is no docs/guide/{name}"))?;
+    for (file, text) in new_kernel::files("row_sums", &Checkout::Beside) {
+        let explained = page.files.iter().find(|(name, _)| *name == file);
+        if !others.contains(&&*file) && explained.is_none_or(|(_, explained)| *explained != text) {
+            let template = "crates/new_kernel/template";
+            return Err(
+                format!("docs/guide/{name} does not have {file} as it is in {template}").into(),
+            );
+        }
+    }
+    let files = new_kernel::files("blur", &Checkout::Beside);
+    let folder = workspace().join("target/guide/blur");
+    write(&files.into_iter().collect(), &folder)?;
+    for arguments in RUNS_OF_NEW {
+        println!("blur, as new: cargo {}", arguments.join(" "));
+        run(arguments, &folder)?;
     }
     Ok(())
 }
@@ -326,7 +364,7 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
 }
 
 /// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
-/// compiled crates are shared.
+/// compiled crates are shared. Clippy compiles the packages of the folder.
 fn run(arguments: &[&str], folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
@@ -335,6 +373,8 @@ fn run(arguments: &[&str], folder: &Path) -> Result<()> {
         .arg("--quiet")
         .args(&arguments[1..])
         .env("CARGO_TARGET_DIR", workspace().join(target))
+        .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+        .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .current_dir(folder)
