@@ -30,7 +30,7 @@ struct Crate {
 
 /// The crates of a page stand together. Files whose names begin with no crate's name belong to the
 /// first one.
-const CRATES: [Crate; 6] = [
+const CRATES: [Crate; 7] = [
     Crate {
         name: "row_sums",
         is_shipped: false,
@@ -73,6 +73,13 @@ const CRATES: [Crate; 6] = [
         is_shipped: false,
         page: "simulator.md",
         runs: &[&["test"]],
+        runs_of_device: &[],
+    },
+    Crate {
+        name: "mistakes",
+        is_shipped: false,
+        page: "mistakes.md",
+        runs: &[&["fmt", "--check"], &["test"]],
         runs_of_device: &[],
     },
     Crate {
