@@ -5,11 +5,10 @@
 //! ```
 
 use std::fmt::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use anyhow::Result;
-use new_kernel::{Checkout, check_name, files, write};
+use new_kernel::{check_name, create};
 use serde::Serialize;
 
 use crate::common::report::{self, UsageError};
@@ -66,25 +65,10 @@ pub fn run(args: &Args) -> Result<()> {
     let name = &args.name;
     check_name(name).map_err(|error| UsageError(error.to_string()))?;
     let folder = args.path.clone().unwrap_or_else(|| name.into());
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = own.parent().unwrap_or(own);
-    let checkout = Checkout::find(&folder, args.gridstride.as_deref(), own)?;
-    let files = files(name, &checkout);
-    write(&folder, &files)?;
-    format(&folder, &files);
+    let files = create(name, &folder, args.gridstride.as_deref())?;
     report::show(&Summary {
         name: name.clone(),
         folder,
-        files: files.into_iter().map(|(name, _)| name).collect(),
+        files,
     })
-}
-
-/// Formats the sources, since lines are broken elsewhere with longer names. A machine without
-/// rustfmt has a crate that works as well. (`cargo fmt --all` would format the checkout too.)
-fn format(folder: &Path, files: &[(String, String)]) {
-    let sources = files.iter().filter(|(name, _)| name.ends_with(".rs"));
-    let mut command = Command::new("rustfmt");
-    let command = command.args(["--edition", "2024"]);
-    let command = command.args(sources.map(|(name, _)| folder.join(name)));
-    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use ::new_kernel::Checkout;
 use cuda_builder::DeviceCompiler;
-use new_kernel::Checkout;
 use toml::Table;
 
 use crate::{Result, workspace};
@@ -148,7 +148,7 @@ fn check_new(pages: &BTreeMap<String, Page>) -> Result<()> {
     let page = pages
         .get(name)
         .ok_or_else(|| format!("there is no docs/guide/{name}"))?;
-    for (file, text) in new_kernel::files("row_sums", &Checkout::Beside) {
+    for (file, text) in ::new_kernel::files("row_sums", &Checkout::Beside) {
         let explained = page.files.iter().find(|(name, _)| *name == file);
         if !others.contains(&&*file) && explained.is_none_or(|(_, explained)| *explained != text) {
             let template = "crates/new_kernel/template";
@@ -157,7 +157,7 @@ fn check_new(pages: &BTreeMap<String, Page>) -> Result<()> {
             );
         }
     }
-    let files = new_kernel::files("blur", &Checkout::Beside);
+    let files = ::new_kernel::files("blur", &Checkout::Beside);
     let folder = workspace().join("target/guide/blur");
     write(&files.into_iter().collect(), &folder)?;
     for arguments in RUNS_OF_NEW {

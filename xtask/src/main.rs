@@ -9,6 +9,7 @@ mod cargo;
 mod guide;
 mod kernels;
 mod machines;
+mod new_kernel;
 mod plot;
 mod profile;
 mod ptx;
@@ -66,6 +67,13 @@ enum Chore {
     /// Count with Nsight Compute what the ladders' kernels do, on a machine with a GPU, and write
     /// docs/benchmarks/ladder_profile.tsv, which the tables of the articles show.
     Profile(profile::Options),
+    /// Add a kernel to this repository: its crate under kernels-gpu, its host code, a test, and its
+    /// entries in the lists. Prints what is left to do. Outside of this repository, use `gridstride
+    /// new`.
+    NewKernel {
+        /// The kernel's name, such as `blur`.
+        name: String,
+    },
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
@@ -88,6 +96,7 @@ fn main() -> ExitCode {
         Chore::Api { check } => api::list(check),
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
+        Chore::NewKernel { name } => new_kernel::add(&name),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Profile(options) => profile::run(&options),
         Chore::Guide => guide::check(),

@@ -108,7 +108,7 @@ pub fn files(name: &str, checkout: &Checkout) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// If the folder exists already, or if it cannot be written; then nothing of it remains.
-pub fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Error> {
+pub(crate) fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Error> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(Error::write(parent))?;
     }

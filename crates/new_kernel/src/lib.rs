@@ -10,9 +10,38 @@ mod name;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-pub use files::{Checkout, files, write};
+use files::write;
+pub use files::{Checkout, files};
 pub use name::check_name;
+
+/// Writes a crate that depends on the checkout of gridstride `chosen`, or else on one beside the
+/// crate, or else on the one that this program was built from. Returns the names of the files.
+///
+/// # Errors
+/// If the name fits no crate, if the folder exists, if there is no checkout, or if the system
+/// refuses.
+pub fn create(name: &str, folder: &Path, chosen: Option<&Path>) -> Result<Vec<String>, Error> {
+    check_name(name)?;
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    let checkout = Checkout::find(folder, chosen, own.unwrap_or(Path::new("/")))?;
+    let files = files(name, &checkout);
+    write(folder, &files)?;
+    let names: Vec<_> = files.into_iter().map(|(name, _)| name).collect();
+    format(folder, &names);
+    Ok(names)
+}
+
+/// Formats the sources, since lines are broken elsewhere with longer names. A machine without
+/// rustfmt has a crate that works as well. (`cargo fmt --all` would format the checkout too.)
+fn format(folder: &Path, files: &[String]) {
+    let sources = files.iter().filter(|name| name.ends_with(".rs"));
+    let mut command = Command::new("rustfmt");
+    let command = command.args(["--edition", "2024"]);
+    let command = command.args(sources.map(|name| folder.join(name)));
+    let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
 
 /// Why no crate was written.
 #[derive(Debug, thiserror::Error)]
