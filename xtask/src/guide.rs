@@ -99,12 +99,22 @@ const SHIPPED: &str = ", to be shipped";
 /// The page that explains the crates that `gridstride new` writes, and their files beside those on the page.
 const TEMPLATE: (&str, [&str; 2]) = ("your-own-kernels.md", [".gitignore", "README.md"]);
 
-/// What cargo runs in a new crate of the name `blur`. Clippy lints its tests and benchmark too.
+/// What cargo runs in a new crate. Clippy lints its tests and benchmark too.
 const RUNS_OF_NEW: [Arguments; 2] = [&["test"], &["test", "--benches"]];
 
-/// Makes each crate of the guide from its page, against the packages of this workspace, and has
-/// cargo test it.
-pub fn check() -> Result<()> {
+/// The name of the crate that is made from the template.
+const NEW: &str = "blur";
+
+/// Makes the named crates of the guide, or all, from their pages, against the packages of this
+/// workspace, and has cargo test them.
+pub fn check(names: &[String]) -> Result<()> {
+    let known: BTreeSet<_> = CRATES.iter().map(|known| known.name).chain([NEW]).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&***name)) {
+        let known: Vec<_> = known.into_iter().collect();
+        let known = known.join(", ");
+        return Err(format!("`{unknown}` is not among the guide's crates {known}").into());
+    }
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|chosen| chosen == name);
     let pages = pages()?;
     let library = fs::read_to_string(workspace().join("src/lib.rs"))?;
     for (name, page) in &pages {
@@ -123,9 +133,12 @@ pub fn check() -> Result<()> {
                 .map_err(|error| format!("docs/guide/{name}, {error}"))?;
         }
     }
-    check_new(&pages)?;
+    check_template(&pages)?;
+    if is_chosen(NEW) {
+        run_new()?;
+    }
     let has_device_compiler = has_device_compiler()?;
-    for of_guide in &CRATES {
+    for of_guide in CRATES.iter().filter(|known| is_chosen(known.name)) {
         let page = pages
             .get(of_guide.page)
             .ok_or_else(|| format!("there is no docs/guide/{}", of_guide.page))?;
@@ -142,8 +155,8 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-/// Checks that a new crate is the one that the page explains, and that it works with another name.
-fn check_new(pages: &BTreeMap<String, Page>) -> Result<()> {
+/// Checks that a new crate is the one that the page explains.
+fn check_template(pages: &BTreeMap<String, Page>) -> Result<()> {
     let (name, others) = TEMPLATE;
     let page = pages
         .get(name)
@@ -157,11 +170,16 @@ fn check_new(pages: &BTreeMap<String, Page>) -> Result<()> {
             );
         }
     }
-    let files = ::new_kernel::files("blur", &Checkout::Beside);
-    let folder = workspace().join("target/guide/blur");
+    Ok(())
+}
+
+/// Runs the tests of a crate that `gridstride new` writes.
+fn run_new() -> Result<()> {
+    let files = ::new_kernel::files(NEW, &Checkout::Beside);
+    let folder = workspace().join("target/guide").join(NEW);
     write(&files.into_iter().collect(), &folder)?;
     for arguments in RUNS_OF_NEW {
-        println!("blur, as new: cargo {}", arguments.join(" "));
+        println!("{NEW}, as new: cargo {}", arguments.join(" "));
         run(arguments, &folder)?;
     }
     Ok(())

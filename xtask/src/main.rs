@@ -78,7 +78,10 @@ enum Chore {
     Plot,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
-    Guide,
+    Guide {
+        /// Crates, by their names on the pages; all by default.
+        names: Vec<String>,
+    },
     /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this
     /// workspace's cuda_std, and run the examples' kernels in the simulator.
     RustCuda(rust_cuda::Options),
@@ -99,7 +102,7 @@ fn main() -> ExitCode {
         Chore::NewKernel { name } => new_kernel::add(&name),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Profile(options) => profile::run(&options),
-        Chore::Guide => guide::check(),
+        Chore::Guide { names } => guide::check(&names),
         Chore::RustCuda(options) => rust_cuda::check(&options),
     };
     match result {
