@@ -14,6 +14,7 @@ mod edit_distance;
 mod ladder;
 mod man;
 mod matmul;
+mod new;
 mod tensor_sketch;
 mod time_series;
 mod vector_add;
@@ -82,6 +83,7 @@ enum Command {
     VectorAdd(vector_add::Args),
     Ladder(ladder::Args),
     Devices(devices::Args),
+    New(new::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -98,6 +100,7 @@ impl Command {
             Command::VectorAdd(args) => vector_add::run(args),
             Command::Ladder(args) => ladder::run(args),
             Command::Devices(args) => devices::run(args),
+            Command::New(args) => new::run(args),
             Command::Completions(args) => completions::run(args, command()),
             Command::Man(args) => man::run(args, command()),
         }

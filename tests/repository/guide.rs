@@ -358,6 +358,17 @@ fn every_mistake_has_its_message() {
     );
 }
 
+/// `cargo xtask guide` runs the kernels of that page, which have these messages.
+#[test]
+fn every_mistake_is_on_the_page_of_mistakes() {
+    // Numbers differ, such as those of bytes.
+    let without_digits = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    let mistakes = without_digits(include_str!("../../docs/guide/mistakes.md"));
+    let shown = |message: &&str| mistakes.contains(&format!("\"{}", without_digits(message)));
+    let missing: Vec<_> = listed().into_iter().filter(|m| !shown(m)).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
 #[test]
 fn what_a_missing_lane_may_do_instead() {
     let (_, alternatives) = PAGE.split_once("lane 3 has finished (or: ").unwrap();

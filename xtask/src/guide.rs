@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use ::new_kernel::Checkout;
 use cuda_builder::DeviceCompiler;
 use toml::Table;
 
@@ -31,12 +32,17 @@ struct Crate {
 
 /// The crates of a page stand together. Files whose names begin with no crate's name belong to the
 /// first one.
-const CRATES: [Crate; 7] = [
+const CRATES: [Crate; 8] = [
     Crate {
         name: "row_sums",
         is_shipped: false,
         page: "your-own-kernels.md",
-        runs: &[&["test"], &["run", "--example", "time"]],
+        runs: &[
+            &["fmt", "--check"],
+            &["fmt", "--check", "-p", "row_sums_kernels"],
+            &["test"],
+            &["run", "--example", "time"],
+        ],
         runs_of_device: &[&["check", "--all-targets", "--features", "cuda"]],
         finds_races: false,
     },
@@ -85,6 +91,14 @@ const CRATES: [Crate; 7] = [
         finds_races: true,
     },
     Crate {
+        name: "mistakes",
+        is_shipped: false,
+        page: "mistakes.md",
+        runs: &[&["fmt", "--check"], &["test"]],
+        runs_of_device: &[],
+        finds_races: false,
+    },
+    Crate {
         name: "gemm_time",
         is_shipped: false,
         page: "profiling.md",
@@ -99,9 +113,25 @@ const CRATES: [Crate; 7] = [
 /// file on, all files belong only to the shipped crate.
 const SHIPPED: &str = ", to be shipped";
 
-/// Makes each crate of the guide from its page, against the packages of this workspace, and has
-/// cargo test it.
-pub fn check() -> Result<()> {
+/// The page that explains the crates that `gridstride new` writes, and their files beside those on the page.
+const TEMPLATE: (&str, [&str; 2]) = ("your-own-kernels.md", [".gitignore", "README.md"]);
+
+/// What cargo runs in a new crate. Clippy lints its tests and benchmark too.
+const RUNS_OF_NEW: [Arguments; 2] = [&["test"], &["test", "--benches"]];
+
+/// The name of the crate that is made from the template.
+const NEW: &str = "blur";
+
+/// Makes the named crates of the guide, or all, from their pages, against the packages of this
+/// workspace, and has cargo test them.
+pub fn check(names: &[String]) -> Result<()> {
+    let known: BTreeSet<_> = CRATES.iter().map(|known| known.name).chain([NEW]).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&***name)) {
+        let known: Vec<_> = known.into_iter().collect();
+        let known = known.join(", ");
+        return Err(format!("`{unknown}` is not among the guide's crates {known}").into());
+    }
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|chosen| chosen == name);
     let pages = pages()?;
     let library = fs::read_to_string(workspace().join("src/lib.rs"))?;
     for (name, page) in &pages {
@@ -120,8 +150,12 @@ pub fn check() -> Result<()> {
                 .map_err(|error| format!("docs/guide/{name}, {error}"))?;
         }
     }
+    check_template(&pages)?;
+    if is_chosen(NEW) {
+        run_new()?;
+    }
     let has_device_compiler = has_device_compiler()?;
-    for of_guide in &CRATES {
+    for of_guide in CRATES.iter().filter(|known| is_chosen(known.name)) {
         let page = pages
             .get(of_guide.page)
             .ok_or_else(|| format!("there is no docs/guide/{}", of_guide.page))?;
@@ -134,6 +168,36 @@ pub fn check() -> Result<()> {
             println!("{}{shipped}: cargo {}", of_guide.name, arguments.join(" "));
             run(arguments, of_guide.finds_races, &folder)?;
         }
+    }
+    Ok(())
+}
+
+/// Checks that a new crate is the one that the page explains.
+fn check_template(pages: &BTreeMap<String, Page>) -> Result<()> {
+    let (name, others) = TEMPLATE;
+    let page = pages
+        .get(name)
+        .ok_or_else(|| format!("there is no docs/guide/{name}"))?;
+    for (file, text) in ::new_kernel::files("row_sums", &Checkout::Beside) {
+        let explained = page.files.iter().find(|(name, _)| *name == file);
+        if !others.contains(&&*file) && explained.is_none_or(|(_, explained)| *explained != text) {
+            let template = "crates/new_kernel/template";
+            return Err(
+                format!("docs/guide/{name} does not have {file} as it is in {template}").into(),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Runs the tests of a crate that `gridstride new` writes.
+fn run_new() -> Result<()> {
+    let files = ::new_kernel::files(NEW, &Checkout::Beside);
+    let folder = workspace().join("target/guide").join(NEW);
+    write(&files.into_iter().collect(), &folder)?;
+    for arguments in RUNS_OF_NEW {
+        println!("{NEW}, as new: cargo {}", arguments.join(" "));
+        run(arguments, false, &folder)?;
     }
     Ok(())
 }
@@ -342,16 +406,20 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
 }
 
 /// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
-/// compiled crates are shared; `finds_races`: compiled for the race detector.
+/// compiled crates are shared. Clippy compiles the packages of the folder, unless the compiler is
+/// that of the race detector, which `finds_races` chooses.
 fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     let target = workspace().join(target);
     let mut command = Command::new(cargo);
     command.env("CARGO_TARGET_DIR", &target);
-    if finds_races {
-        command.envs(race::environment(target));
-    }
+    match finds_races {
+        true => command.envs(race::environment(target)),
+        false => command
+            .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+            .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__"),
+    };
     let status = command
         .args(&arguments[..1])
         .arg("--quiet")

@@ -10,6 +10,7 @@ mod guide;
 mod kernels;
 mod machines;
 mod models;
+mod new_kernel;
 mod plot;
 mod profile;
 mod ptx;
@@ -72,11 +73,21 @@ enum Chore {
     /// Count with Nsight Compute what the ladders' kernels do, on a machine with a GPU, and write
     /// docs/benchmarks/ladder_profile.tsv, which the tables of the articles show.
     Profile(profile::Options),
+    /// Add a kernel to this repository: its crate under kernels-gpu, its host code, a test, and its
+    /// entries in the lists. Prints what is left to do. Outside of this repository, use `gridstride
+    /// new`.
+    NewKernel {
+        /// The kernel's name, such as `blur`.
+        name: String,
+    },
     /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
     Plot,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
-    Guide,
+    Guide {
+        /// Crates, by their names on the pages; all by default.
+        names: Vec<String>,
+    },
     /// Run the tests of kernels in the simulator with its race detector, on small inputs.
     Race {
         /// Only those of one package: gridstride or gridstride_simt.
@@ -104,9 +115,10 @@ fn main() -> ExitCode {
         Chore::Models => models::run(),
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
+        Chore::NewKernel { name } => new_kernel::add(&name),
         Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
         Chore::Profile(options) => profile::run(&options),
-        Chore::Guide => guide::check(),
+        Chore::Guide { names } => guide::check(&names),
         Chore::Race { package, filters } => race::run(package.as_deref(), &filters),
         Chore::RustCuda(options) => rust_cuda::check(&options),
     };

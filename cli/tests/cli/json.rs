@@ -9,6 +9,7 @@ use ndarray::{Array2, array};
 use ndarray_npy::{read_npy, write_npy};
 use serde_json::{Value, json};
 
+use crate::new::folder_with_checkout;
 use crate::program::{Folder, Program};
 
 const PAGE: &str = include_str!("../../../docs/guide/cli.md");
@@ -434,4 +435,11 @@ fn devices() {
     }
     let found = Program("devices").json(&[""; 0]);
     assert_eq!(found["devices"][0]["copies"], Value::Null);
+}
+
+#[test]
+fn new_crates() {
+    let folder = folder_with_checkout();
+    let run = Program("new").json(&["blur", "--path", &folder.argument("blur")]);
+    check_keys("new", &[&run]);
 }

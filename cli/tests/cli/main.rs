@@ -10,6 +10,7 @@ mod golden;
 mod inputs;
 mod json;
 mod matmul;
+mod new;
 mod outputs;
 mod paths;
 mod plots;

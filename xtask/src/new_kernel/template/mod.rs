@@ -1,0 +1,16 @@
+//! Sums of the rows of a matrix. Each block of threads sums one row.
+//!
+//! ```
+//! use gridstride::{Device, row_sums::row_sums};
+//! use ndarray::array;
+//!
+//! let sums = row_sums(&Device::auto(), array![[1.0, 2.0], [3.0, 4.0]].view())?;
+//! assert_eq!(sums, array![3.0, 7.0]);
+//! # Ok::<(), gridstride::Error>(())
+//! ```
+
+mod calls;
+mod gpu;
+pub mod reference;
+
+pub use calls::row_sums;
