@@ -167,9 +167,11 @@ pub unsafe fn long<const PLANES: usize>(
                 } else {
                     lane.chunk::<true, true>(&columns, range, first as i64, above)
                 };
+                // Shuffles do not order the lanes' reads of the edge before it is overwritten.
+                warp::sync_warp(warp::FULL_MASK);
                 if lane_id == warp::WARP_SIZE - 1 {
                     let both = below.plus as u64 | (below.minus as u64) << 32;
-                    // SAFETY: one of the pair's edges, which this warp has read, and which the
+                    // SAFETY: one of the pair's edges, which all lanes of this warp have read, and which the
                     // strip below reads after a barrier.
                     unsafe { edges.set(first_edge + chunk as usize, both) };
                     if !is_last && chunk <= next_chunk {
