@@ -365,7 +365,11 @@ fn every_mistake_is_on_the_page_of_mistakes() {
     let without_digits = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
     let mistakes = without_digits(include_str!("../../docs/guide/mistakes.md"));
     let shown = |message: &&str| mistakes.contains(&format!("\"{}", without_digits(message)));
-    let missing: Vec<_> = listed().into_iter().filter(|m| !shown(m)).collect();
+    // The crate `races` of the page on the simulator shows them, as it is compiled for the detector.
+    let races = of_races();
+    let of_mistakes = listed().into_iter();
+    let of_mistakes = of_mistakes.filter(|message| !races.iter().any(|race| race == message));
+    let missing: Vec<_> = of_mistakes.filter(|message| !shown(message)).collect();
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
