@@ -105,7 +105,7 @@ unsafe fn loop_of_tiles(out: DeviceSliceMut<u32>, with_second_barrier: bool) {
     let tile = shared_array![u32; 64];
     let i = thread::thread_idx_x() as usize;
     for round in 0..3 {
-        // SAFETY: as above.
+        // SAFETY: all indices are below 64.
         unsafe {
             tile.add(i).write(round); // write the next tile
             sync_threads();
@@ -132,7 +132,7 @@ fn a_tile_that_is_overwritten_before_all_have_read() {
 unsafe fn in_warps(out: DeviceSliceMut<u32>, with_sync: bool) {
     let tile = shared_array![u32; 64];
     let i = thread::thread_idx_x() as usize;
-    // SAFETY: as above.
+    // SAFETY: all indices are below 64.
     unsafe {
         tile.add(i).write(i as u32); // write for the warp
         if with_sync {
@@ -160,7 +160,7 @@ fn a_missing_sync_warp() {
 unsafe fn across_warps(out: DeviceSliceMut<u32>) {
     let tile = shared_array![u32; 64];
     let i = thread::thread_idx_x() as usize;
-    // SAFETY: as above.
+    // SAFETY: all indices are below 64.
     unsafe {
         tile.add(i).write(i as u32); // write for the other warp
         warp::sync_warp(warp::FULL_MASK);
@@ -325,7 +325,7 @@ unsafe fn ordered_flag(data: DeviceSliceMut<u32>) {
     if thread::thread_idx_x() != 0 {
         return;
     }
-    // SAFETY: as above.
+    // SAFETY: the array has the data, the flag and a counter.
     unsafe {
         let flag = data.as_mut_ptr().add(1);
         if mid::atomic_fetch_add_u32_device(data.as_mut_ptr().add(2), Ordering::Relaxed, 1) == 0 {
