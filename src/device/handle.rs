@@ -7,6 +7,7 @@ use super::simulator::Simulator;
 use super::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 use crate::{Error, Result};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A cheaply cloned handle to a device: the CPU, an NVIDIA GPU, or the simulator.
@@ -279,7 +280,33 @@ impl Device {
     /// # Ok::<(), gridstride::Error>(())
     /// ```
     pub fn with_memory_limit(&self, bytes: u64) -> Device {
-        let limit = Some(Arc::new(Limit::new(bytes)));
+        self.with_limit(Limit::new(Some(bytes), 0..0))
+    }
+
+    /// Returns a handle to the same device, some of whose allocations fail as if the device had no
+    /// memory left: those with these numbers, counted from 0 over all buffers that are made through
+    /// the handle and its clones. Buffers of 0 bytes are not counted. This is for tests of how a
+    /// program goes on after [`Error::Allocation`]: fail allocation 0, then 1, and so on, until the
+    /// program succeeds.
+    ///
+    /// The handle keeps the [limit](Device::with_memory_limit) of this handle.
+    ///
+    /// ```
+    /// use gridstride::{Device, Error};
+    ///
+    /// let device = Device::auto().with_failing_allocations(1..2);
+    /// assert!(device.zeros::<u64>(100).is_ok());
+    /// assert!(matches!(device.zeros::<u64>(100), Err(Error::Allocation { requested: 800, .. })));
+    /// assert!(device.zeros::<u64>(100).is_ok());
+    /// assert_eq!(device.memory_used(), Some(0));
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn with_failing_allocations(&self, numbers: Range<u64>) -> Device {
+        self.with_limit(Limit::new(self.memory_limit(), numbers))
+    }
+
+    fn with_limit(&self, limit: Limit) -> Device {
+        let limit = Some(Arc::new(limit));
         let backend = self.backend.clone();
         Device { backend, limit }
     }
@@ -293,11 +320,12 @@ impl Device {
     /// assert_eq!(Device::auto().with_memory_limit(1 << 20).memory_limit(), Some(1 << 20));
     /// ```
     pub fn memory_limit(&self) -> Option<u64> {
-        self.limit.as_ref().map(|limit| limit.bytes)
+        self.limit.as_ref()?.bytes
     }
 
     /// Returns the bytes of all buffers made through this handle and its clones; `None` for a
-    /// handle without a [limit](Device::with_memory_limit), whose buffers are not counted.
+    /// handle without a [limit](Device::with_memory_limit) or
+    /// [failing allocations](Device::with_failing_allocations), whose buffers are not counted.
     ///
     /// ```
     /// use gridstride::Device;

@@ -4,12 +4,17 @@ use super::MemoryKind;
 use super::available::{MemoryState, no_memory};
 use crate::Result;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// A limit in bytes that buffers share.
+/// What buffers share: a limit in bytes, and the numbers of allocations that fail.
 pub struct Limit {
-    pub bytes: u64,
+    /// `None` if only allocations fail.
+    pub bytes: Option<u64>,
+    failing: Range<u64>,
     used: AtomicU64,
+    /// Allocations so far.
+    allocations: AtomicU64,
 }
 
 /// The bytes of a limit that a buffer uses. Dropping the reservation returns them.
@@ -19,9 +24,13 @@ pub struct Reservation {
 }
 
 impl Limit {
-    pub fn new(bytes: u64) -> Limit {
-        let used = AtomicU64::new(0);
-        Limit { bytes, used }
+    pub fn new(bytes: Option<u64>, failing: Range<u64>) -> Limit {
+        Limit {
+            bytes,
+            failing,
+            used: AtomicU64::new(0),
+            allocations: AtomicU64::new(0),
+        }
     }
 
     pub fn used(&self) -> u64 {
@@ -30,7 +39,12 @@ impl Limit {
 
     /// Reserves `bytes` bytes. An error names `memory`.
     pub fn reserve(self: &Arc<Limit>, bytes: u64, memory: MemoryKind) -> Result<Reservation> {
-        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= self.bytes);
+        let is_failing = |number| self.failing.contains(&number);
+        if bytes > 0 && is_failing(self.allocations.fetch_add(1, Relaxed)) {
+            return Err(no_memory(memory, bytes, None));
+        }
+        let total = self.bytes.unwrap_or(u64::MAX);
+        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= total);
         match self.used.fetch_update(Relaxed, Relaxed, more) {
             Ok(_) => Ok(Reservation {
                 limit: self.clone(),
@@ -38,8 +52,8 @@ impl Limit {
             }),
             Err(used) => {
                 let state = MemoryState {
-                    free: self.bytes - used,
-                    total: self.bytes,
+                    free: total - used,
+                    total,
                 };
                 Err(no_memory(memory, bytes, Some(state)))
             }
@@ -63,14 +77,14 @@ mod model {
     #[test]
     fn reservations_keep_the_limit() {
         let model = || {
-            let limit = Arc::new(Limit::new(10));
+            let limit = Arc::new(Limit::new(Some(10), 0..0));
             let held = Arc::new(AtomicU64::new(0));
             let threads = [4, 5, 6].map(|bytes| {
                 let (limit, held) = (limit.clone(), held.clone());
                 thread::spawn(move || {
                     for _ in 0..2 {
                         if let Ok(_reserved) = limit.reserve(bytes, MemoryKind::Host) {
-                            assert!(held.fetch_add(bytes, Relaxed) + bytes <= limit.bytes);
+                            assert!(held.fetch_add(bytes, Relaxed) + bytes <= 10);
                             thread::yield_now();
                             held.fetch_sub(bytes, Relaxed);
                         }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod boxes;
+pub mod calls;
 pub mod sketch;
 
 use std::process::Command;

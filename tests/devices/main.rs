@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod faults;
 mod foreign;
 mod graph;
 mod occupancy;
