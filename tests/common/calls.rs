@@ -464,7 +464,9 @@ pub static CALLS: &[Call] = calls! {
         let (timestamps, values) = (d.timestamps.view(), d.values.view());
         let places = (starts.view_mut(), out.view_mut());
         let length = buckets().aggregate_into(on, timestamps, values, places.0, places.1)?;
-        Ok(vec![length as f64, starts[length - 1] as f64, out[[0, length - 1]]])
+        out.slice_mut(s![.., length..]).fill(0.0);
+        starts.slice_mut(s![length..]).fill(0);
+        Ok(times(&starts).into_iter().chain(out).collect())
     },
     "summaries": |d, on| {
         let found = buckets().summaries(on, d.timestamps.view(), d.values.view())?;

@@ -2,13 +2,17 @@
 //! and fills are real, also those of graphs. Each call is a line of the file that `FAKE_DRIVER_LOG`
 //! names, and so is `pageable` for a copy to the GPU from memory that is not page-locked: a driver may
 //! read it later.
+//!
+//! A test can have calls fail, and count what exists: see the functions that begin with
+//! `fake_driver`.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::ops::Range;
 use std::sync::Mutex;
 
 type Pointer = *mut c_void;
@@ -29,8 +33,102 @@ thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(0) };
 }
 
+/// Which calls fail, and what exists.
+struct State {
+    calls: u64,
+    failing: Range<u64>,
+    code: c_int,
+    /// The last call that was made to fail.
+    failed: &'static CStr,
+    /// By function of `MADE`.
+    existing: [i64; MADE.len()],
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { calls: 0, failing: 0..0, code: 0, failed: c"", existing: [0; MADE.len()] });
+
+/// Functions that make something, and their counterparts.
+const MADE: [&CStr; 12] = [
+    c"cuMemAlloc_v2", c"cuMemAllocFromPoolAsync", c"cuMemAllocHost_v2", c"cuStreamCreateWithPriority", c"cuEventCreate",
+    c"cuModuleLoadDataEx", c"cuGraphInstantiateWithFlags", c"cuStreamBeginCapture_v2", c"cuStreamEndCapture",
+    c"cuCtxPushCurrent_v2", c"cuMemPoolCreate", c"cuDevicePrimaryCtxRetain",
+];
+const FREED: [&CStr; 12] = [
+    c"cuMemFree_v2", c"cuMemFreeAsync", c"cuMemFreeHost", c"cuStreamDestroy_v2", c"cuEventDestroy_v2",
+    c"cuModuleUnload", c"cuGraphExecDestroy", c"cuStreamEndCapture", c"cuGraphDestroy",
+    c"cuCtxPopCurrent_v2", c"cuMemPoolDestroy", c"cuDevicePrimaryCtxRelease_v2",
+];
+
+/// Has the calls with these numbers fail with `code`, counted from 0 from now on. If it is only one, and
+/// one that makes the context current, the next fails instead: a context that cannot be made current
+/// is lost.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_driver_fail(start: u64, end: u64, code: c_int) {
+    let mut state = STATE.lock().unwrap();
+    *state = State { calls: 0, failing: start..end, code, failed: c"", existing: state.existing };
+}
+
+/// Sets all memory to zero. Freed memory that the library keeps has what was last copied to it, since
+/// kernels write nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_driver_clear() {
+    for (address, bytes) in SIZES.lock().unwrap().iter().flatten() {
+        unsafe { (*address as *mut u8).write_bytes(0, *bytes) };
+    }
+}
+
+/// Forgets what exists, as a process does that ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_driver_forget() {
+    for (address, bytes) in SIZES.lock().unwrap().take().into_iter().flatten() {
+        unsafe { dealloc(address as *mut u8, layout(bytes)) };
+    }
+    STATE.lock().unwrap().existing = [0; MADE.len()];
+}
+
+/// Returns the name of the last call that was made to fail, empty if none was.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_driver_failed() -> *const c_char {
+    STATE.lock().unwrap().failed.as_ptr()
+}
+
+/// Returns the name of a function that has made something that was not freed, or of which too much was
+/// freed; empty if there is none. What a call was asked to free counts as freed, even if the call was
+/// made to fail.
+#[unsafe(no_mangle)]
+pub extern "C" fn fake_driver_left() -> *const c_char {
+    let existing = STATE.lock().unwrap().existing;
+    existing.iter().position(|&count| count != 0).map_or(c"", |place| MADE[place]).as_ptr()
+}
+
+/// Counts a call, and returns the code of a call that is to fail.
+fn begin(name: &'static CStr) -> Option<c_int> {
+    log(name.to_str().unwrap());
+    let mut state = STATE.lock().unwrap();
+    let number = state.calls;
+    state.calls += 1;
+    if let Some(place) = FREED.iter().position(|freed| *freed == name) {
+        state.existing[place] -= 1;
+    }
+    if state.failing == (number..number + 1) && name == c"cuCtxPushCurrent_v2" {
+        state.failing = number + 1..number + 2;
+    }
+    state.failing.contains(&number).then(|| {
+        state.failed = name;
+        state.code
+    })
+}
+
+fn end(name: &'static CStr, result: c_int) -> c_int {
+    let made = MADE.iter().position(|made| *made == name);
+    if let Some(place) = made.filter(|_| result == 0) {
+        STATE.lock().unwrap().existing[place] += 1;
+    }
+    result
+}
+
 fn log(name: &str) {
-    let path = std::env::var_os("FAKE_DRIVER_LOG").unwrap();
+    let Some(path) = std::env::var_os("FAKE_DRIVER_LOG") else { return };
     let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
     file.write_all(format!("{name}\n").as_bytes()).unwrap();
 }
@@ -70,12 +168,18 @@ macro_rules! functions {
     ($($kind:ident $name:ident($($parameter:ident: $type:ty),*) $body:block)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($parameter: $type),*) -> c_int {
-            log(stringify!($name));
+            const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!(),
+            };
+            if let Some(code) = begin(NAME) {
+                return code;
+            }
             if stringify!($kind) == "inside" && CURRENT.get() == 0 {
-                return OUT_OF_CONTEXT;
+                return end(NAME, OUT_OF_CONTEXT);
             }
             #[allow(unused_unsafe)]
-            unsafe { $body }
+            end(NAME, (move || unsafe { $body })())
         }
     )*};
 }
@@ -102,7 +206,7 @@ functions! {
     anywhere cuDevicePrimaryCtxRelease_v2(_device: c_int) { 0 }
     anywhere cuCtxPushCurrent_v2(_context: usize) { CURRENT.set(CURRENT.get() + 1); 0 }
     anywhere cuCtxPopCurrent_v2(context: *mut usize) {
-        CURRENT.set(CURRENT.get() - 1);
+        CURRENT.set(CURRENT.get().checked_sub(1).expect("a context is current"));
         *context = 41;
         0
     }
@@ -145,35 +249,29 @@ functions! {
                 return OUT_OF_MEMORY;
             }
         }
-        let place = alloc(Layout::from_size_align(bytes, 256).unwrap());
-        // What a GPU's memory has at first is any number.
-        let fill = std::env::var("FAKE_DRIVER_FILL").map_or(0xff, |fill| fill.parse().unwrap());
-        place.write_bytes(fill, bytes);
-        *address = place as u64;
-        SIZES.lock().unwrap().get_or_insert_default().insert(*address, bytes);
-        0
+        allocate(address, bytes)
     }
+    // Without pools.
+    inside cuMemAlloc_v2(address: *mut u64, bytes: usize) { allocate(address, bytes) }
+    inside cuMemFree_v2(address: u64) { free(address) }
     inside cuMemFreeAsync(address: u64, stream: usize) {
         if is_captured(stream) {
             return CAPTURED;
         }
-        let bytes = SIZES.lock().unwrap().as_mut().unwrap().remove(&address).unwrap();
-        (address as *mut u8).write_bytes(0xee, bytes);
-        dealloc(address as *mut u8, Layout::from_size_align(bytes, 256).unwrap());
-        0
+        free(address)
     }
     inside cuMemAllocHost_v2(address: *mut *mut u8, bytes: usize) {
         if std::env::var_os("FAKE_DRIVER_LOCKS_NOTHING").is_some() {
             log("failed cuMemAllocHost_v2");
             return OUT_OF_MEMORY;
         }
-        *address = alloc(Layout::from_size_align(bytes, 4096).unwrap());
+        *address = alloc(layout(bytes));
         SIZES.lock().unwrap().get_or_insert_default().insert(*address as u64, bytes);
         0
     }
     inside cuMemFreeHost(address: *mut u8) {
         let bytes = SIZES.lock().unwrap().as_mut().unwrap().remove(&(address as u64)).unwrap();
-        dealloc(address, Layout::from_size_align(bytes, 4096).unwrap());
+        dealloc(address, layout(bytes));
         0
     }
     inside cuPointerGetAttribute(_value: Pointer, _attribute: c_int, address: u64) {
@@ -256,6 +354,28 @@ functions! {
         0
     }
     inside cuGraphDestroy(_graph: usize) { 0 }
+}
+
+/// The alignment of pages, which page-locked memory has.
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 4096).unwrap()
+}
+
+unsafe fn allocate(address: *mut u64, bytes: usize) -> c_int {
+    let place = unsafe { alloc(layout(bytes)) };
+    // What a GPU's memory has at first is any number.
+    let fill = std::env::var("FAKE_DRIVER_FILL").map_or(0xff, |fill| fill.parse().unwrap());
+    unsafe { place.write_bytes(fill, bytes) };
+    unsafe { *address = place as u64 };
+    SIZES.lock().unwrap().get_or_insert_default().insert(place as u64, bytes);
+    0
+}
+
+unsafe fn free(address: u64) -> c_int {
+    let bytes = SIZES.lock().unwrap().as_mut().unwrap().remove(&address).unwrap();
+    unsafe { (address as *mut u8).write_bytes(0xee, bytes) };
+    unsafe { dealloc(address as *mut u8, layout(bytes)) };
+    0
 }
 
 /// Numbers of graphs begin here, those of other things lie below.

@@ -3,6 +3,8 @@
 //! The loader reads its search path when a program starts, so each test runs in a process of its
 //! own.
 
+mod faults;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,21 +60,30 @@ fn build() -> &'static Path {
     &FOLDER
 }
 
-/// Runs `work` with the fake GPU in a separate process, and checks that everything was freed.
-fn over_fake_driver<T>(test: T, name: &str, work: impl FnOnce(Device)) {
+/// Runs `work` over the fake driver in a separate process. The driver writes its calls to a file of
+/// the name `log`, if there is one.
+fn in_process_of_fake_driver<T>(test: T, log: Option<&str>, work: impl FnOnce()) {
     let prepare = |command: &mut Command| {
         let folder = build();
-        let log = folder.join(name);
-        fs::write(&log, "").unwrap();
         // Behind the fake driver, what this program needs itself.
         let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let paths = [folder.to_owned()]
             .into_iter()
             .chain(std::env::split_paths(&others));
         let paths = std::env::join_paths(paths).unwrap();
-        command.env("LD_LIBRARY_PATH", paths).env(LOG, log);
+        command.env("LD_LIBRARY_PATH", paths);
+        if let Some(log) = log {
+            let log = folder.join(log);
+            fs::write(&log, "").unwrap();
+            command.env(LOG, log);
+        }
     };
-    in_own_process(test, prepare, || {
+    in_own_process(test, prepare, work);
+}
+
+/// Runs `work` with the fake GPU in a separate process, and checks that everything was freed.
+fn over_fake_driver<T>(test: T, name: &str, work: impl FnOnce(Device)) {
+    in_process_of_fake_driver(test, Some(name), || {
         work(Device::cuda(0).unwrap());
         let calls = calls();
         let count = |name: &str| calls.iter().filter(|call| *call == name).count();
