@@ -6,8 +6,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Debug;
 use std::ptr::null_mut;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicIsize, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use gridstride::box_overlap::{overlaps, self_overlaps};
@@ -23,7 +23,7 @@ use crate::in_own_process;
 
 const MIB: usize = 1 << 20;
 
-/// The system's allocator with a limit. Allocations below [`SMALL`] bytes always succeed, since
+/// The system's allocator with a limit, which counts what is allocated. Allocations below [`SMALL`] bytes always succeed, since
 /// queues of threads and texts of errors need them.
 struct Limited;
 
@@ -32,6 +32,14 @@ const SMALL: usize = 12_000;
 /// Bytes that may still be allocated.
 static ROOM: AtomicUsize = AtomicUsize::new(UNLIMITED);
 const UNLIMITED: usize = usize::MAX / 2;
+
+/// Bytes that are allocated.
+static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
+
+/// Returns the bytes that the process has allocated.
+pub fn allocated() -> isize {
+    ALLOCATED.load(Relaxed)
+}
 
 #[global_allocator]
 static ALLOCATOR: Limited = Limited;
@@ -42,7 +50,11 @@ impl Limited {
             || ROOM
                 .fetch_update(Relaxed, Relaxed, |room| room.checked_sub(layout.size()))
                 .is_ok();
-        if has_room { allocate() } else { null_mut() }
+        if !has_room {
+            return null_mut();
+        }
+        ALLOCATED.fetch_add(layout.size() as isize, Relaxed);
+        allocate()
     }
 }
 
@@ -63,6 +75,7 @@ unsafe impl GlobalAlloc for Limited {
         if layout.size() >= SMALL {
             ROOM.fetch_add(layout.size(), Relaxed);
         }
+        ALLOCATED.fetch_sub(layout.size() as isize, Relaxed);
         // SAFETY: the block was allocated by the system's allocator with this layout.
         unsafe { System.dealloc(block, layout) }
     }
