@@ -91,7 +91,7 @@ pub enum Error {
         device: String,
         /// The driver's error code.
         code: u32,
-        /// The code's name, number and meaning.
+        /// The code's name, number and meaning, and what to do about it where this is known.
         message: String,
     },
     /// The simulator found a mistake in a kernel.

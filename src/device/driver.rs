@@ -28,7 +28,7 @@ pub enum DriverState {
     Failed {
         /// The driver's error code.
         code: u32,
-        /// The code's name, number and meaning.
+        /// The code's name, number and meaning, and what to do about it where this is known.
         reason: String,
     },
     /// The driver works.

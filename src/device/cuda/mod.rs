@@ -23,6 +23,7 @@ mod staging;
 mod stream;
 mod tensor_map;
 mod threshold;
+mod words;
 
 pub use gpu::{Allocation, Gpu};
 pub use graph::{Graph, Recording};

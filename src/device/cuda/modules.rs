@@ -2,6 +2,7 @@
 
 use super::primary::Primary;
 use super::stream::Stream;
+use super::words::words;
 use crate::device::constant::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
@@ -360,7 +361,7 @@ impl Modules {
             let code = cust::driver::last_error().unwrap_or(result as u32);
             let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
             let log = String::from_utf8_lossy(&log[..end]).into_owned();
-            return Err(self.load_error(module, Some(image), cust::driver::error_text(code), log));
+            return Err(self.load_error(module, Some(image), words(code), log));
         }
         Ok(raw)
     }

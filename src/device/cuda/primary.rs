@@ -1,5 +1,6 @@
 //! A GPU's primary context, which all other modules here build on.
 
+use super::words::words;
 use crate::device::available::MemoryState;
 use crate::device::info::Properties;
 use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
@@ -62,9 +63,9 @@ fn code_of(error: cust::error::CudaError) -> u32 {
     cust::driver::last_error().unwrap_or(error as u32)
 }
 
-/// Returns the driver's text of the error that just occurred.
+/// Returns the error that just occurred in words.
 fn reason(error: cust::error::CudaError) -> String {
-    cust::driver::last_error().map_or_else(|| error.to_string(), cust::driver::error_text)
+    cust::driver::last_error().map_or_else(|| error.to_string(), words)
 }
 
 /// Turns a result code into an error that names the operation and the device. The operation is
@@ -79,7 +80,7 @@ fn check(result: sys::CUresult, operation: impl fmt::Display, device: &str) -> R
         operation: operation.to_string(),
         device: device.to_string(),
         code,
-        message: cust::driver::error_text(code),
+        message: words(code),
     })
 }
 

@@ -4,7 +4,7 @@
 //! read it later.
 //!
 //! A test can have calls fail, and count what exists: see the functions that begin with
-//! `fake_driver`.
+//! `fake_driver`. All calls of the function that `FAKE_DRIVER_FAILS` names fail.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 type Pointer = *mut c_void;
 type Work = Box<dyn Fn() + Send>;
@@ -101,9 +101,19 @@ pub extern "C" fn fake_driver_left() -> *const c_char {
     existing.iter().position(|&count| count != 0).map_or(c"", |place| MADE[place]).as_ptr()
 }
 
+/// A function that always fails, and its code: `FAKE_DRIVER_FAILS=cuInit:100`.
+static FAILS: LazyLock<Option<(String, c_int)>> = LazyLock::new(|| {
+    let text = std::env::var("FAKE_DRIVER_FAILS").ok()?;
+    let (name, code) = text.split_once(':').unwrap();
+    Some((name.to_owned(), code.parse().unwrap()))
+});
+
 /// Counts a call, and returns the code of a call that is to fail.
 fn begin(name: &'static CStr) -> Option<c_int> {
     log(name.to_str().unwrap());
+    if let Some((fails, code)) = &*FAILS && name.to_str() == Ok(fails) {
+        return Some(*code);
+    }
     let mut state = STATE.lock().unwrap();
     let number = state.calls;
     state.calls += 1;

@@ -3,6 +3,7 @@
 //! The loader reads its search path when a program starts, so each test runs in a process of its
 //! own.
 
+mod environment;
 mod faults;
 
 use std::collections::BTreeMap;
@@ -64,6 +65,18 @@ fn build() -> &'static Path {
 /// the name `log`, if there is one.
 fn in_process_of_fake_driver<T>(test: T, log: Option<&str>, work: impl FnOnce()) {
     let prepare = |command: &mut Command| {
+        if let Some(log) = log {
+            let log = build().join(log);
+            fs::write(&log, "").unwrap();
+            command.env(LOG, log);
+        }
+    };
+    in_prepared_process(test, prepare, work);
+}
+
+/// Runs `work` over the fake driver in a separate process, whose command `configure` may change.
+fn in_prepared_process<T>(test: T, configure: impl FnOnce(&mut Command), work: impl FnOnce()) {
+    let prepare = |command: &mut Command| {
         let folder = build();
         // Behind the fake driver, what this program needs itself.
         let others = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -72,11 +85,7 @@ fn in_process_of_fake_driver<T>(test: T, log: Option<&str>, work: impl FnOnce())
             .chain(std::env::split_paths(&others));
         let paths = std::env::join_paths(paths).unwrap();
         command.env("LD_LIBRARY_PATH", paths);
-        if let Some(log) = log {
-            let log = folder.join(log);
-            fs::write(&log, "").unwrap();
-            command.env(LOG, log);
-        }
+        configure(command);
     };
     in_own_process(test, prepare, work);
 }
