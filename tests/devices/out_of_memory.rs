@@ -33,6 +33,9 @@ const SMALL: usize = 12_000;
 static ROOM: AtomicUsize = AtomicUsize::new(UNLIMITED);
 const UNLIMITED: usize = usize::MAX / 2;
 
+/// How many more allocations succeed before one fails.
+static SUCCEEDING: AtomicUsize = AtomicUsize::new(UNLIMITED);
+
 /// Bytes that are allocated.
 static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
 
@@ -50,7 +53,8 @@ impl Limited {
             || ROOM
                 .fetch_update(Relaxed, Relaxed, |room| room.checked_sub(layout.size()))
                 .is_ok();
-        if !has_room {
+        let fails = layout.size() >= SMALL && SUCCEEDING.fetch_sub(1, Relaxed) == 0;
+        if !has_room || fails {
             return null_mut();
         }
         ALLOCATED.fetch_add(layout.size() as isize, Relaxed);
@@ -107,6 +111,30 @@ fn assert_no_memory<T>(operation: &str, result: Result<T>) {
         Ok(_) => panic!("{operation} had memory"),
         Err(Error::Allocation { operation: of, .. }) if of == operation => {}
         Err(error) => panic!("{operation}: {error}"),
+    }
+}
+
+/// Repeats the work, in which another allocation fails each time. It must fail with an error then, or
+/// do without the memory.
+fn with_each_allocation_failing<T: PartialEq + Debug>(
+    operation: &str,
+    work: impl Fn() -> Result<T>,
+) {
+    let expected = work().unwrap();
+    for number in 0.. {
+        SUCCEEDING.store(number, Relaxed);
+        let result = work();
+        // Beyond zero the counter has gone round.
+        let has_failed = SUCCEEDING.swap(UNLIMITED, Relaxed) > UNLIMITED;
+        match result {
+            Ok(found) => assert_eq!(found, expected),
+            error => assert_no_memory(operation, error),
+        }
+        assert_eq!(work().unwrap(), expected, "{operation} after {number}");
+        if !has_failed {
+            assert!(number > 0, "{operation} allocates nothing");
+            return;
+        }
     }
 }
 
@@ -252,6 +280,38 @@ fn other_operations_fail_or_are_right_however_little_memory_there_is() {
             });
             with_ever_more_memory("overlaps", || overlaps(&cpu, boxes.view(), boxes.view()));
             with_ever_more_memory("self_overlaps", || self_overlaps(&cpu, boxes.view()));
+        },
+    );
+}
+
+/// Left out are products, long Fourier transforms and sorting: gemm, rustfft and rayon end the process
+/// if their own temporary memory cannot be allocated.
+#[test]
+fn operations_fail_or_are_right_whichever_allocation_fails() {
+    in_limited_process(
+        operations_fail_or_are_right_whichever_allocation_fails,
+        || {
+            let cpu = Device::cpu();
+            let rows = Array2::from_shape_fn((150, 20), |(i, j)| ((i * 31 + j * 7) % 97) as f64);
+            let turned = rows.slice(s![..;-1, ..]);
+            with_each_allocation_failing("pairwise", || pairwise(&cpu, rows.view()));
+            with_each_allocation_failing("distances", || distances(&cpu, turned, rows.view()));
+
+            let timestamps = Array1::from_iter(0..40_000i64);
+            let values = timestamps.mapv(|t| (t % 13) as f64);
+            let methods = [Method::MEAN, Method::percentile(50.0), Method::SUM.rate()];
+            let buckets = TimeBuckets::every(3).methods(&methods);
+            let (t, v) = (timestamps.view(), values.view());
+            with_each_allocation_failing("aggregate", || buckets.aggregate(&cpu, t, v));
+            let rounded = || round_timestamps(&cpu, t, 5, 0);
+            with_each_allocation_failing("round_timestamps", rounded);
+
+            let boxes = Array2::from_shape_fn((3000, 4), |(i, j)| {
+                let place = (i * 7919 % 3000) as f32;
+                if j < 2 { place } else { place + 50.0 }
+            });
+            with_each_allocation_failing("overlaps", || overlaps(&cpu, boxes.view(), boxes.view()));
+            with_each_allocation_failing("self_overlaps", || self_overlaps(&cpu, boxes.view()));
         },
     );
 }

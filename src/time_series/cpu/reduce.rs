@@ -10,6 +10,7 @@ use super::buckets::{Found, Visit};
 use super::prefetch::{STEP, prefetch};
 use super::source::Source;
 use super::timeline::CHUNK;
+use crate::device::reserve;
 use crate::parallel;
 use crate::{Real, Result};
 
@@ -46,7 +47,7 @@ where
     ) -> Result<()> {
         let arch = Arch::new();
         states.clear();
-        states.reserve(found.len());
+        reserve(states, found.len())?;
         arch.dispatch(Buckets(self, arch, found, states));
         arch.dispatch(Write(states, columns, self.columns));
         Ok(())
