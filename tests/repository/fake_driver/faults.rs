@@ -158,7 +158,7 @@ fn every_call_of_the_driver_may_fail() {
 fn every_call_of_the_driver_may_fail_while_a_gpu_is_opened() {
     let test = every_call_of_the_driver_may_fail_while_a_gpu_is_opened;
     in_process_of_fake_driver(test, None, || {
-        // SAFETY: as above.
+        // SAFETY: this process runs this test alone, and no other thread reads the environment.
         unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
         drop(Device::cuda(0).unwrap());
         let control = Control::new();
