@@ -420,6 +420,7 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
             ("summaries_reduce", 1, of_reduce),
             ("summaries_join", 1, of_join),
             ("join_s", 2, of_join),
+            ("short_join_s", 2, 0),
             ("mark_series", 1, 0),
             ("bound_tiles", 1, 0),
             ("bucket", 1, 0),

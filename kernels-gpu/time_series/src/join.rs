@@ -2,7 +2,8 @@
 //!
 //! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in
 //! further launches, of as many tiles as a block had, until one block is enough. So the order of
-//! merging depends on places alone, and it is that of a tree.
+//! merging depends on places alone, and it is that of a tree. Where all buckets are short, each lies
+//! in two tiles at most, and one launch joins these.
 
 use cuda_std::prelude::*;
 use cuda_std::shared;
@@ -125,6 +126,45 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
             } else {
                 write(&aggregate, &units, &results, after_block - 1, open.after);
             }
+        }
+    }
+}
+
+/// Joins tiles that each begin a bucket, except the last one and those that were left out: every
+/// bucket lies in two neighbours at most. A thread has a tile, and needs no other thread.
+///
+/// # Safety
+/// - A unit is a tile. The launch has a thread for each, in blocks of [`THREADS`].
+/// - Every tile has a lead, and every tile but the last one a trail, of no points if the tile was
+///   left out. There is room in `results` for the buckets.
+#[inline(always)]
+pub unsafe fn join_neighbours<A: Aggregate, R: Results<A>>(
+    aggregate: A,
+    units: Units,
+    pieces: Pieces<A::State>,
+    results: R,
+) {
+    let tile = thread::block_idx_x() * THREADS + thread::thread_idx_x();
+    if tile >= units.count {
+        return;
+    }
+    let (before, after) = (units.first_place(tile), units.first_place(tile + 1));
+    let (has_head, is_last) = (after > before, tile + 1 == units.count);
+    // Nothing is open before the first tile.
+    if before > 0 && (has_head || is_last) {
+        // SAFETY: there is a tile before this one, since it has places. No other tile closes the
+        // last bucket of that one.
+        unsafe {
+            let trail = pieces.trail.at(tile as usize - 1);
+            let complete = aggregate.merge(trail, pieces.lead.at(tile as usize));
+            write(&aggregate, &units, &results, before - 1, complete);
+        }
+    }
+    if has_head && is_last {
+        // SAFETY: a tile with a head has a trail. The bucket that is open in the end is the last.
+        unsafe {
+            let trail = pieces.trail.at(tile as usize);
+            write(&aggregate, &units, &results, after - 1, trail);
         }
     }
 }

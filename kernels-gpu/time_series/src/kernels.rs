@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 use crate::aggregate::Aggregate;
-use crate::join::{Join, Units, join};
+use crate::join::{Join, Units, join, join_neighbours};
 use crate::points::{Differences, NoValues, Points, Values};
 use crate::reduce::{Buckets, Results, reduce};
 use crate::reports::Reports;
@@ -112,6 +112,17 @@ macro_rules! own {
             unsafe { join(StatesOf::NEW, units, pieces, columns) }
         }
     )*};
+    (joining short $($(#[$doc:meta])* $name:ident: $state:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As of `join_neighbours`.
+        #[kernel(block = 128)]
+        pub unsafe fn $name(units: Units, Join { pieces, .. }: Join<$state>, columns: Columns) {
+            // SAFETY: the caller keeps the contract of `join_neighbours`, which this function shares.
+            unsafe { join_neighbours(StatesOf::NEW, units, pieces, columns) }
+        }
+    )*};
 }
 
 own! {
@@ -156,6 +167,13 @@ own! { joining
     join_sums: Sums;
     /// Joins [`Summary`].
     join_statistics: Summary;
+}
+
+own! { joining short
+    /// Joins [`Sums`] of tiles with short buckets.
+    short_join_sums: Sums;
+    /// Joins [`Summary`] of tiles with short buckets.
+    short_join_statistics: Summary;
 }
 
 /// An aggregate as a parameter of kernels: one without data alone would have no size.

@@ -39,11 +39,11 @@ pub use floor::Floor;
 pub use join::{Join, Units, join, shared_bytes as join_shared_bytes};
 pub use kernels::{
     Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows,
-    short_statistics_f32, short_statistics_f64, short_statistics_of_differences_f32,
-    short_statistics_of_differences_f64, short_sums_f32, short_sums_f64,
-    short_sums_of_differences_f32, short_sums_of_differences_f64, statistics_f32, statistics_f64,
-    statistics_of_differences_f32, statistics_of_differences_f64, summaries_join, summaries_reduce,
-    sums_f32, sums_f64, sums_of_differences_f32, sums_of_differences_f64,
+    short_join_statistics, short_join_sums, short_statistics_f32, short_statistics_f64,
+    short_statistics_of_differences_f32, short_statistics_of_differences_f64, short_sums_f32,
+    short_sums_f64, short_sums_of_differences_f32, short_sums_of_differences_f64, statistics_f32,
+    statistics_f64, statistics_of_differences_f32, statistics_of_differences_f64, summaries_join,
+    summaries_reduce, sums_f32, sums_f64, sums_of_differences_f32, sums_of_differences_f64,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};

@@ -48,6 +48,21 @@ pub struct Passes<V: 'static, S: 'static> {
     pub all: &'static Reduce<V, S>,
     pub short: Option<&'static Reduce<V, S>>,
 }
+/// A kernel that joins what tiles left.
+pub type Joining<S> = Kernel<(Units, Join<S>, Columns)>;
+/// Such kernels for all tiles, and for those with short buckets.
+pub struct Joins<S: 'static> {
+    pub all: &'static Joining<S>,
+    pub short: &'static Joining<S>,
+}
+pub const JOIN_SUMS: Joins<Sums> = Joins {
+    all: &kernels::join_sums,
+    short: &kernels::short_join_sums,
+};
+pub const JOIN_STATISTICS: Joins<Summary> = Joins {
+    all: &kernels::join_statistics,
+    short: &kernels::short_join_statistics,
+};
 /// A kernel that copies elements in another order.
 pub type Reorder<V> = Kernel<(DeviceSlice<V>, DeviceSlice<u32>, DeviceSliceMut<V>)>;
 type Selection<V> = Kernel<(Bucketed<V>, Percentiles, DeviceSlice<u32>)>;
@@ -99,7 +114,7 @@ pub enum Which {
 /// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
 pub enum Step<V, S> {
     Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
-    Join(Units, Join<S>),
+    Join(Which, Units, Join<S>),
 }
 
 /// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
@@ -139,7 +154,7 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
                     let arguments = (aggregate, points, reports, buckets, states, results);
                     device.launch(self.module, self.kernels.reduce(), config, arguments)
                 }
-                Step::Join(units, states) => {
+                Step::Join(_, units, states) => {
                     let arguments = (aggregate, units, states, results);
                     device.launch(self.module, self.kernels.join(), config, arguments)
                 }

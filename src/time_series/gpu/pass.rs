@@ -1,6 +1,5 @@
 //! A pass over all points.
 
-use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::{
@@ -8,7 +7,9 @@ use time_series_kernels::{
     Reports, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, Launches, MODULE, Passes, Step, Which};
+use super::kernels::{
+    HasKernels, JOIN_STATISTICS, JOIN_SUMS, Joins, Launches, MODULE, Passes, Step, Which,
+};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
 use super::workspace::{Array, Starts, States, Tiles};
@@ -104,13 +105,13 @@ impl<V: HasKernels> Pass<'_, V> {
                 true => kernels.sums_of_differences,
                 false => kernels.sums,
             };
-            self.library(reduce, &kernels::join_sums, columns)
+            self.library(reduce, JOIN_SUMS, columns)
         } else {
             let reduce = match self.takes_differences {
                 true => kernels.statistics_of_differences,
                 false => kernels.statistics,
             };
-            self.library(reduce, &kernels::join_statistics, columns)
+            self.library(reduce, JOIN_STATISTICS, columns)
         }
     }
 
@@ -118,7 +119,7 @@ impl<V: HasKernels> Pass<'_, V> {
     fn library<S: Copy + 'static>(
         &self,
         reduce: Passes<V, S>,
-        join: &'static Kernel<(Units, Join<S>, Columns)>,
+        join: Joins<S>,
         columns: Columns,
     ) -> Result<Found>
     where
@@ -136,8 +137,12 @@ impl<V: HasKernels> Pass<'_, V> {
                     let arguments = (points, reports, buckets, states, columns);
                     device.launch(MODULE, kernel, config, arguments)
                 }
-                Step::Join(units, states) => {
-                    device.launch(MODULE, join, config, (units, states, columns))
+                Step::Join(which, units, states) => {
+                    let kernel = match which {
+                        Which::Short => join.short,
+                        Which::All | Which::LeftOut => join.all,
+                    };
+                    device.launch(MODULE, kernel, config, (units, states, columns))
                 }
             }
         })
@@ -229,13 +234,21 @@ impl<V: HasKernels> Pass<'_, V> {
             count: tiles as u32,
             buckets: found.starts.len() as u32,
         };
+        if which == Which::Short {
+            let config = LaunchConfig::for_len(tiles, THREADS);
+            let unused = Join {
+                pieces,
+                joined: pieces,
+            };
+            return launch(config, Step::Join(which, units, unused));
+        }
         let mut _states;
         loop {
             let blocks = units.count.div_ceil(THREADS);
             let (joined_states, joined) = allocate_pieces(device, blocks as usize)?;
             let config = LaunchConfig::new(blocks, THREADS)
                 .with_shared_bytes(kernels::join_shared_bytes::<S>());
-            launch(config, Step::Join(units, Join { pieces, joined }))?;
+            launch(config, Step::Join(which, units, Join { pieces, joined }))?;
             if blocks == 1 {
                 return Ok(());
             }
@@ -258,7 +271,7 @@ impl Pass<'_, f32> {
             all: &kernels::counts,
             short: None,
         };
-        self.library(reduce, &kernels::join_sums, columns)
+        self.library(reduce, JOIN_SUMS, columns)
     }
 }
 
