@@ -13,6 +13,7 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     buckets_without_points
     long_buckets_among_short_ones
     gaps_among_many_points
+    short_buckets_of_many_points
     tiles_within_a_bucket
 } }
 
@@ -103,6 +104,25 @@ fn long_buckets_among_short_ones<T: Number>() {
                 let aggregation = TimeBuckets::every(100).methods(methods).nan(nan);
                 check_one(&device, &aggregation, &timestamps, &values);
             }
+        }
+    }
+}
+
+/// Short buckets alone, which one launch joins. The last tile has no point but those of the bucket
+/// before, begins a bucket with its first or its last point, or is whole.
+fn short_buckets_of_many_points<T: Number>() {
+    const TILES: usize = 65 * 1024;
+    // Of 7 points, of which the last whole tile leaves three to the next one: 65 · 1024 = 9508 · 7 + 4.
+    for points in [TILES + 2, TILES + 3, TILES + 4, TILES + 1024] {
+        let timestamps = Array1::from_iter((0..points as i64).map(|index| 5 * index));
+        let values = values::<T>(points, 7);
+        for device in devices() {
+            for aggregation in statistics(35) {
+                check_one(&device, &aggregation, &timestamps, &values);
+            }
+            let [_, all] = statistics(35);
+            let offsets = [0, 3, 1024, 1024, 40_000, TILES, points];
+            check(&device, &all, &offsets, &timestamps, &values);
         }
     }
 }
