@@ -104,11 +104,13 @@ pub unsafe fn select(
         if thread::sync_threads_or(is_full as u32) != 0 {
             // SAFETY: all threads are here, behind a barrier.
             let kept = unsafe { shorten(search, words, used) };
-            // SAFETY: as above.
+            // SAFETY: `shorten` has left `kept` candidates behind its last barrier, and they do not
+            // change before the next one.
             limit = unsafe { self::limit(search, words, kept) };
         }
     }
-    // SAFETY: as above.
+    // SAFETY: all threads are here, behind the barrier of the last step or, without any, that
+    // before the loop; `used` candidates are there.
     let kept = unsafe { shorten(search, words, used) };
     let mut i = tid;
     while i < kept {

@@ -109,7 +109,8 @@ pub(crate) unsafe fn look_back<const AHEAD: usize>(
             if i < AHEAD && !is_done {
                 while ((seen[i] >> 32) as u32) < told {
                     thread::nanosleep(20);
-                    // SAFETY: as above.
+                    // SAFETY: there are words for `other(i)`, a lower tile, and they are used
+                    // atomically alone.
                     seen[i] = unsafe { atomic::load(words.of_tile(other(i), digit)) };
                 }
                 before = before.wrapping_add(seen[i] as u32);
