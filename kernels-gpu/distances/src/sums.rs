@@ -100,11 +100,12 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
         let mut current = 0;
         let mut chunk = 0;
         while chunk < count {
-            // SAFETY: two chunks of `size` words. A thread that still reads this chunk has not reached
-            // the previous round's barrier, which every writer has passed.
-            let chunk_a = unsafe { chunks.add(current as usize) };
-            // SAFETY: the chunk has `size` words, of which the first `size_a` are those of `a`.
-            let chunk_b = unsafe { chunk_a.add(size_a as usize) };
+            // SAFETY: `chunks` has two chunks of `size` words, of which the first `size_a` are those of
+            // `a`.
+            let (chunk_a, chunk_b) = unsafe {
+                let chunk_a = chunks.add(current as usize);
+                (chunk_a, chunk_a.add(size_a as usize))
+            };
             // The words of `b` are turned: a load of 128 bits puts the first column of `a` into even
             // registers and that of `b` into odd ones. A register file delivers an even and an odd
             // register per cycle; a subtraction of two even ones takes two cycles.
