@@ -1,24 +1,15 @@
 //! A `SAFETY` comment gives an argument: what the operation requires, and why it holds here.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// Words of comments that only point elsewhere. The contract that a caller keeps has a name.
-const POINTERS: [&str; 3] = ["passed on", "as above", "see above"];
-
-/// Comments that still point elsewhere, by folder. Write them out when you change their code, and
-/// lower the number: none may be added.
-const LEFT: [(&str, usize); 9] = [
-    ("crates/cuda_std", 2),
-    ("kernels-gpu/box_overlap", 25),
-    ("kernels-gpu/distances", 17),
-    ("kernels-gpu/edit_distance", 2),
-    ("kernels-gpu/ladder", 12),
-    ("kernels-gpu/matmul", 36),
-    ("kernels-gpu/primitives", 6),
-    ("kernels-gpu/tensor_sketch", 7),
-    ("kernels-gpu/time_series", 31),
+const POINTERS: [&str; 5] = [
+    "as above",
+    "as below",
+    "as the caller",
+    "passed on",
+    "see above",
 ];
 
 /// Calls `found` with each `SAFETY` comment of a source, and the number of its first line.
@@ -81,7 +72,7 @@ fn comments_that_point_elsewhere_are_found() {
 #[test]
 fn safety_comments_give_an_argument() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (mut found, mut places, mut all) = (BTreeMap::new(), String::new(), 0);
+    let (mut places, mut all) = (String::new(), 0);
     for folder in [
         "benches",
         "build.rs",
@@ -99,8 +90,6 @@ fn safety_comments_give_an_argument() {
             comments(source, |line, text| {
                 all += 1;
                 if is_pointer(&text) && path != "tests/repository/safety.rs" {
-                    let two = path.splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
-                    *found.entry(two).or_insert(0) += 1;
                     places += &format!("\n{path}:{line}: {text}");
                 }
             });
@@ -112,6 +101,5 @@ fn safety_comments_give_an_argument() {
         }
     }
     assert!(all > 1000, "only {all} comments were found");
-    let left = LEFT.map(|(folder, count)| (folder.to_string(), count));
-    assert_eq!(found, BTreeMap::from(left), "{places}");
+    assert!(places.is_empty(), "{places}");
 }

@@ -69,7 +69,8 @@ impl<T> DeviceSliceMut<T> {
         if self.length == 0 {
             return &mut [];
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: by the contract of this function, the elements are initialised, and no thread
+        // accesses one that another writes to; by that of `from_raw_parts`, they stay allocated.
         unsafe { core::slice::from_raw_parts_mut(self.pointer, self.length) }
     }
 }
@@ -160,7 +161,8 @@ impl<T> DeviceSlice<T> {
     where
         T: Copy,
     {
-        // SAFETY: below the length; the rest is the caller's promise.
+        // SAFETY: below the length. By the contract of this function, a kernel reads the element
+        // while it is allocated; by that of `from_raw_parts`, it is initialised.
         (index < self.length).then(|| unsafe { self.pointer.add(index).read() })
     }
 

@@ -200,7 +200,8 @@ impl<T: Number> BoxRow<T> {
         };
         unrolled! { axis in [0 1 2] {
             if axis < axes {
-                // SAFETY: as above.
+                // SAFETY: the set has the row, which is 2 · `axes` numbers from `start` on, and
+                // `axis` is below `axes`.
                 let (min, max) = unsafe { (set.at(start + axis), set.at(start + axes + axis)) };
                 (numbers.min[axis], numbers.max[axis]) = (min, max);
                 (numbers.low[axis], numbers.high[axis]) = (min.to_f64(), max.to_f64());

@@ -144,7 +144,8 @@ unsafe fn make_codes<T: Number>(
     codes: DeviceSliceMut<f32>,
 ) {
     let rows = codes.len() / 2;
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `counters` are those that `examine` has left. They
+    // are of `rows` boxes, since `codes` has two elements for each.
     let domain = unsafe { Domain::load(counters, rows as u32) };
     let step = |coordinate: f64, axis: usize| {
         let steps = domain.place(coordinate, axis) * STEPS as f64;
@@ -170,7 +171,7 @@ unsafe fn make_codes<T: Number>(
             codes.set(2 * number + 1, max as f32);
         }
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the sets are as they say.
     unsafe { sets.each_row(make_code) };
 }
 
@@ -266,7 +267,7 @@ unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>
     let (warp, lane) = (me / WARP_SIZE, me % WARP_SIZE);
     let block = thread::block_idx_x();
     let chunk = thread::block_idx_y();
-    // SAFETY: as the caller says.
+    // SAFETY: by their documentation, `codes` are those of the rows of `sets`.
     let mine = unsafe { Mine::load(&sets, codes, block) };
     unrolled! { i in [0 1 2 3 4 5 6 7] {
         // SAFETY: a place for each of the thread's boxes, here and below: its own.
@@ -306,7 +307,8 @@ unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>
                         // SAFETY: what passes is a row.
                         if unsafe { is_pair(&sets, i, j) } {
                             found_some = true;
-                            // SAFETY: as above.
+                            // SAFETY: one of the thread's own places in `found`, which it has set
+                            // to 0: `box_of_mine` is below `PER_THREAD`.
                             unsafe { *own_found(box_of_mine) += 1 };
                         }
                     }
@@ -353,7 +355,7 @@ unsafe fn fill<T: Number>(
     let block = parameters.first_block + thread::block_idx_x();
     let chunk = thread::block_idx_y();
     let chunks = thread::grid_dim_y() as usize;
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of the kernels, `codes` are those of the rows of `sets`.
     let mine = unsafe { Mine::load(&sets, codes, block) };
     let own_place = |i: u32| places.wrapping_add((i * BRUTE_THREADS + me) as usize);
     let chunk_boxes = parameters.tiles * BRUTE_TILE;
@@ -458,27 +460,30 @@ macro_rules! entries {
             counters: DeviceSlice<u64>,
             codes: DeviceSliceMut<f32>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the sets are as they say, `counters` are
+            // those that `examine` has left, and `codes` has two elements for each row.
             unsafe { make_codes(sets, counters, codes) }
         }
 
         #[doc = concat!("Counts the pairs of each row of `", stringify!($type), "` with each chunk of the second set.")]
         ///
         /// # Safety
-        /// The sets are as they say, and `codes` are theirs. A block has exactly [`BRUTE_THREADS`]
-        /// threads; the grid has one for [`BRUTE_ROWS`] rows of the first set along x, for each
-        /// chunk of the second along y.
+        /// The arguments are as they say. A block has exactly [`BRUTE_THREADS`] threads; the grid
+        /// has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second
+        /// along y.
         #[kernel(max_block = 256, min_blocks = 4)]
         pub unsafe fn $count(parameters: BruteParameters, arguments: BruteCount<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `count` asks what this kernel asks: arguments as they say, codes of these
+            // sets, `BRUTE_THREADS` threads in each block, and a grid over the rows and chunks.
             unsafe { count(parameters, arguments) }
         }
 
         #[doc = concat!("Writes the pairs of rows of `", stringify!($type), "`, ascending in each.")]
         ///
         /// # Safety
-        /// As for the counts, whose prefix sums are `sums`; the grid covers the rows that the
-        /// parameters name, and `indices` has room for their pairs.
+        /// As for the counts, whose prefix sums are `sums` and whose bits are `tiles_with_pairs`.
+        /// The grid covers the rows that the parameters name, and `indices` has room for their
+        /// pairs.
         // No two parameters have one type. As a struct they are loaded elsewhere, which takes 6%
         // longer.
         #[kernel(block = 256)]
@@ -490,7 +495,8 @@ macro_rules! entries {
             tiles_with_pairs: DeviceSlice<u32>,
             indices: DeviceSliceMut<u32>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `fill` asks what this kernel asks: sums and bits of tiles from the count of
+            // these sets, a grid over the rows of the parameters, and room for their pairs.
             unsafe { fill(parameters, sets, codes, sums, tiles_with_pairs, indices) }
         }
     )*};

@@ -112,7 +112,9 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
         };
         let four = join(&join(&sixteen, 1), 2);
         let all = join(&join(&four, 4), 8);
-        // SAFETY: as above.
+        // SAFETY: the whole first warp of the block is here. Its lower half has the nodes above the
+        // block's own entries, which no other block has; its upper half has entries past the end of
+        // all levels, which `set_node` does not write. Thread 0 alone writes the block's entry.
         unsafe {
             target.set_node(level + 2, first, 1, &sixteen, &four);
             target.set_node(level + 3, first / 4, 4, &four, &all);
@@ -137,7 +139,8 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
         words,
     } = arguments;
     let of_sixteens = shared_array![f32; 16 * 6];
-    // SAFETY: passed on to the caller.
+    // SAFETY: by their documentation, `counters` are those of the search, which `examine` has left
+    // before the sort, and `order` has all of its boxes.
     let domain = unsafe { Domain::load(counters, order.len() as u32) };
     let target = Target {
         words,
@@ -164,7 +167,9 @@ unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
             }
         }}
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: `words` has room for a tree with this root. The lowest entries are the leaves:
+    // `entry` is that with the thread's number in the grid, whose blocks have `BUILD_THREADS`
+    // threads, by the contract of the kernels. `of_sixteens` has 16 · 6 elements.
     unsafe { raise(target, 0, &entry, of_sixteens) };
 }
 
@@ -216,7 +221,8 @@ macro_rules! kernels {
         /// The arguments are as they say, and the grid is as for [`levels`].
         #[kernel(block = 256)]
         pub unsafe fn $name(arguments: Leaves<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `leaves` asks what this kernel asks: arguments as they say, and a grid with a
+            // thread for each leaf in blocks of `BUILD_THREADS`.
             unsafe { leaves(arguments) }
         }
     )*};

@@ -45,7 +45,7 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
             extents += extent;
         }
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the sets are as they say.
     unsafe { sets.each_row(look_at) };
     let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
     unrolled! { axis in [0 1 2] {
@@ -101,7 +101,8 @@ macro_rules! entries {
         /// has 256 threads.
         #[kernel(block = 256)]
         pub unsafe fn $name(sets: Sets<$type>, counters: DeviceSliceMut<u64>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the sets are as they say, `counters` are
+            // those that `start` has left, and the block has 256 threads.
             unsafe { examine(sets, counters) }
         }
     )*};

@@ -213,7 +213,9 @@ unsafe fn find<T: Number>(arguments: Few<T>, shared: Shared) {
     }
     thread::sync_threads();
     let words = sets.rows2.div_ceil(WARP_SIZE);
-    // SAFETY: as the caller says.
+    // SAFETY: the sets have their rows, at most `FEW_ROWS` each, by the contract of the kernels.
+    // Faults are accessed atomically alone until the next barrier. The bits have room for the
+    // matrix of `words` in each row, and nothing else uses them.
     unsafe {
         check(sets.set1, sets.rows1, sets.axes, shared.faults);
         if sets.above == 0 {
@@ -341,7 +343,8 @@ macro_rules! entries {
                 of_warps: shared_array![u32; WARPS as usize],
                 faults: shared_array![u32; 2],
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: `find` asks what this kernel asks of the sets, the block and the arrays. The
+            // arrays of `shared` have the sizes that `Shared` names, and nothing else uses them.
             unsafe { find(arguments, shared) }
         }
     )*};

@@ -101,7 +101,8 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         first_pass,
     } = arguments;
     let count = keys.len();
-    // SAFETY: passed on to the caller.
+    // SAFETY: by its documentation, `counters` is what `examine` has left. It is of `count` boxes,
+    // since there is room for a key for each of them.
     let domain = unsafe { Domain::load(counters, count as u32) };
     // Enough for as many cells as there are boxes, too.
     let most = bits;
@@ -146,7 +147,7 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
             }
         }
     };
-    // SAFETY: passed on to the caller.
+    // SAFETY: the sets are as they say, as do all arguments by the contract of the kernels.
     unsafe { sets.each_row(make_key) };
 }
 
@@ -159,7 +160,8 @@ macro_rules! entries {
         /// at most, and at most 20.
         #[kernel(max_block = 256)]
         pub unsafe fn $name(bits: u32, arguments: Keys<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `make_keys` asks what this kernel asks: arguments as they say, at least one
+            // box, and at most 20 bits of a coordinate.
             unsafe { make_keys(bits, arguments) }
         }
     )*};

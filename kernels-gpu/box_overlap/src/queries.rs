@@ -93,7 +93,10 @@ unsafe fn find<T: Number>(arguments: Find<T>) {
     let firsts = shared_array![u64; MAX_LEVELS];
     // SAFETY: what is read of it here is not written any more.
     let known = unsafe { DeviceSlice::from_raw_parts(counters.as_mut_ptr(), counters.len()) };
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of the kernels, the arguments belong to one tree: `tree` has its
+    // words over the second set, `known` the counters that `examine` has left of the boxes in
+    // `order`. `firsts` has `MAX_LEVELS` elements, and all threads of the block, whole warps, are
+    // here.
     let (tree, domain) = unsafe {
         (
             Tree::load(tree, sets.rows2, known, firsts),
@@ -169,7 +172,8 @@ macro_rules! entries {
         /// query, in whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(arguments: Find<$type>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `find` asks what this kernel asks: arguments of one tree, and a thread for
+            // each query, in whole warps.
             unsafe { find(arguments) }
         }
     )*};
@@ -246,7 +250,8 @@ pub unsafe fn write_rows(range: RowRange, arguments: WriteRows) {
     let mut values = [u32::MAX; SLOTS];
     unrolled! { slot in [0 1 2 3 4 5 6 7] {
         if slot < count {
-            // SAFETY: as above.
+            // SAFETY: the query has `SLOTS` places, of which the search has written the first
+            // `count`.
             values[slot] = unsafe { slots.at(slot * queries + query) };
         }
     }}
@@ -254,7 +259,8 @@ pub unsafe fn write_rows(range: RowRange, arguments: WriteRows) {
     if count > 8 {
         unrolled! { slot in [8 9 10 11 12 13 14 15] {
             if slot < count {
-                // SAFETY: as above.
+                // SAFETY: the query has `SLOTS` places, of which the search has written the first
+                // `count`.
                 values[slot] = unsafe { slots.at(slot * queries + query) };
             }
         }}

@@ -116,7 +116,10 @@ unsafe fn search<T: Number>(
         ..
     } = parameters;
     let firsts = shared_array![u64; MAX_LEVELS];
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of the kernels, the arguments belong to one tree: `tree` has its
+    // words over the second set, `counters` are those that `examine` has left of the boxes in
+    // `order`. `firsts` has `MAX_LEVELS` elements, and all threads of the block, whole warps, are
+    // here.
     let (tree, domain) = unsafe {
         (
             Tree::load(tree, sets.rows2, counters, firsts),
@@ -208,8 +211,9 @@ macro_rules! entries {
             counters: DeviceSliceMut<u64>,
         ) {
             let (mut all_pairs, mut all_steps) = (0, 0);
-            // SAFETY: passed on to the caller; what the search reads of the counters is not written
-            // any more.
+            // SAFETY: `search` asks what this kernel asks, arguments of one tree and whole warps.
+            // It reads counters that earlier launches have left; to the two of the sample all
+            // threads only add.
             unsafe {
                 search(parameters, arrays, |_, _, _, _| (), |_, pairs, steps| {
                     all_pairs += pairs as u64;
@@ -233,7 +237,8 @@ macro_rules! entries {
             arrays: RowSearch<$type>,
             counts: DeviceSliceMut<u32>,
         ) {
-            // SAFETY: passed on to the caller; an element for each task.
+            // SAFETY: `search` asks what this kernel asks, arguments of one tree and whole warps.
+            // `counts` has an element for each task, and one lane finishes the task.
             unsafe { search(parameters, arrays, |_, _, _, _| (), |task, pairs, _| counts.set(task, pairs)) }
         }
 
@@ -251,8 +256,9 @@ macro_rules! entries {
             keys: DeviceSliceMut<u64>,
         ) {
             let first_task = parameters.first as usize * parameters.subtrees as usize;
-            // SAFETY: passed on to the caller; a sum for each task, and a place for each of its
-            // pairs.
+            // SAFETY: `search` asks what this kernel asks, arguments of one tree and whole warps.
+            // `sums` has an element for each task, and the pairs of a task have places of their own
+            // in `keys`, from the task's sum on.
             unsafe {
                 search(
                     parameters,
@@ -284,7 +290,8 @@ pub unsafe fn row_counts(parameters: RowParameters, arrays: RowCounts) {
     let RowCounts { left, sums, counts } = arrays;
     for number in thread::grid_stride(parameters.count as usize) {
         let task = number * parameters.subtrees as usize;
-        // SAFETY: as the caller says; each row is among them once.
+        // SAFETY: by its documentation, `left` has the rows from the first one on, each once,
+        // `sums` a sum for each of their tasks and one more, and `counts` a number for each row.
         unsafe {
             let pairs = sums.at(task + parameters.subtrees as usize) - sums.at(task);
             counts.set(left.at(number) as usize, pairs as u32);
@@ -313,7 +320,9 @@ pub unsafe fn place_rows(parameters: RowParameters, first_row: u32, arrays: Plac
         ..
     } = parameters;
     for place in thread::grid_stride(keys.len()) {
-        // SAFETY: as the caller says; the row has a place for each of its pairs.
+        // SAFETY: by the contract of this kernel, `left` and `sums` are those with which
+        // `fill_rows` wrote the keys, so their numbers are below those of rows, and `indices` has a
+        // place for each pair of each row.
         unsafe {
             let key = keys.at(place);
             let number = first as usize + (key >> index_bits) as usize;

@@ -30,7 +30,8 @@ pub unsafe fn scaled<T: Number>(
     // `FEW_WORDS` words of shared memory, and `bad` has two elements.
     let of_a = unsafe { largest_of_block(a, 0, stride, words) };
     let of_b = match b {
-        // SAFETY: as above, in the other half of the words.
+        // SAFETY: the block and `bad` are as for `a`; the second `WORDS` of the `FEW_WORDS` words
+        // are for `b`.
         Some(b) => unsafe { largest_of_block(b, 0, stride, words.add(WORDS)) },
         None => Largest { bad: 0, ..of_a },
     };

@@ -97,7 +97,8 @@ pub unsafe fn largest<T: Number>(
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let start = block as usize * LARGEST_THREADS as usize;
     let stride = blocks as usize * LARGEST_THREADS as usize;
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the block has `LARGEST_THREADS` threads, and
+    // `words` points to `WORDS` words that nothing else uses.
     let Largest { magnitude, bad } = unsafe { largest_of_block(values, start, stride, words) };
     if thread::thread_idx_x() != 0 {
         return;

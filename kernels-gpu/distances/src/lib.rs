@@ -43,7 +43,8 @@ macro_rules! entries {
         ) {
             let chunks = shared_array![u64; shared_words::<$type>($columns)];
             let place = place(thread::block_idx_x(), parameters.columns, $columns);
-            // SAFETY: passed on to the caller.
+            // SAFETY: `tile` asks for what this kernel asks of block, matrices and result. `chunks`
+            // has `shared_words`, and of the loads, both even, the `THREADS` threads have a chunk.
             unsafe {
                 tile::<$type, $per_thread, $load_a, $load_b, false>(parameters, a, b, out, chunks, place)
             }
@@ -61,7 +62,9 @@ macro_rules! entries {
         ) {
             let chunks = shared_array![u64; shared_words::<$type>($columns)];
             let place = place_below(thread::block_idx_x(), $columns);
-            // SAFETY: passed on to the caller.
+            // SAFETY: `tile` asks for what this kernel asks of block, matrix and result; the matrix
+            // is square, `columns` being `rows`. `chunks` has `shared_words`, and of the loads,
+            // both even, the `THREADS` threads have a chunk.
             unsafe {
                 tile::<$type, $per_thread, $load_a, $load_b, true>(parameters, a, a, out, chunks, place)
             }
@@ -83,7 +86,9 @@ macro_rules! entries {
             let words = shared_array![u64; FEW_WORDS];
             let chunks = shared_array![u64; shared_words::<$type>($columns)];
             let place = place(thread::block_idx_x(), parameters.columns, $columns);
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, `bad` has two elements, and block, matrices
+            // and result are as `tile` asks; `scaled` changes only the scale. `words` has
+            // `FEW_WORDS`, `chunks` has `shared_words`.
             unsafe {
                 let parameters = scaled(parameters, a, Some(b), bad, words);
                 tile::<$type, $per_thread, $load_a, $load_b, false>(parameters, a, b, out, chunks, place)
@@ -105,7 +110,9 @@ macro_rules! entries {
             let words = shared_array![u64; FEW_WORDS];
             let chunks = shared_array![u64; shared_words::<$type>($columns)];
             let place = place_below(thread::block_idx_x(), $columns);
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, `bad` has two elements, and block, matrix and
+            // result are as `tile` asks, with `columns` equal to `rows`; `scaled` changes only the
+            // scale. `words` has `FEW_WORDS`, `chunks` has `shared_words`.
             unsafe {
                 let parameters = scaled(parameters, a, None, bad, words);
                 tile::<$type, $per_thread, $load_a, $load_b, true>(parameters, a, a, out, chunks, place)
@@ -127,7 +134,8 @@ macro_rules! entries {
             let chunks = shared_array![u64; shared_words::<$type>($columns)];
             let longest = shared_array![u32; 2];
             let place = place(thread::block_idx_x(), parameters.columns, $columns);
-            // SAFETY: passed on to the caller.
+            // SAFETY: `slide::tile` asks for what this kernel asks of block, sequences and result.
+            // `chunks` has `shared_words`, and `longest` two words.
             unsafe {
                 slide::tile::<$type, $per_thread, $load_a, $load_b>(
                     parameters, a, b, out, (chunks, longest), place,
@@ -147,7 +155,9 @@ macro_rules! entries {
             out: DeviceSliceMut<f64>,
         ) {
             let of_warps = shared_array![$type; THREADS as usize / 32];
-            // SAFETY: passed on to the caller.
+            // SAFETY: `slide::pair` asks for what this kernel asks: a block of `THREADS` threads
+            // for each sequence, and `out` with an element for each. `of_warps` has an element for
+            // each warp of a block.
             unsafe { slide::pair(parameters, a, b, out, of_warps) }
         }
 
@@ -170,7 +180,8 @@ macro_rules! entries {
                 counts: shared_array![u32; TILE_ROWS as usize],
                 first_list: shared_array![u64; 1],
             };
-            // SAFETY: passed on to the caller.
+            // SAFETY: `nearest::search` asks for what this kernel asks of block, grid, matrices and
+            // lists. The arrays of `shared` have the sizes that it names.
             unsafe {
                 nearest::search::<$type, $per_thread, $load_a, $load_b>(
                     parameters, search, matrices, lists, shared,
@@ -216,7 +227,9 @@ pub unsafe fn merge_nearest(
     distances: DeviceSliceMut<f64>,
 ) {
     let words = shared_array![u64; 2 * MAX_CANDIDATES as usize];
-    // SAFETY: passed on to the caller.
+    // SAFETY: `nearest::merge` asks for what this kernel asks: a block of `THREADS` threads for
+    // each query, lists as the search leaves them, and results as large as the search says. `words`
+    // has 2 · `MAX_CANDIDATES`.
     unsafe { nearest::merge(search, lists, indices, distances, words) }
 }
 
@@ -234,6 +247,8 @@ pub unsafe fn select_nearest(
 ) {
     let words = shared_array![u64; 2 * MAX_CANDIDATES as usize];
     let used = shared_array![u32; 1];
-    // SAFETY: passed on to the caller.
+    // SAFETY: `select::select` asks for what this kernel asks: a block of `THREADS` threads for
+    // each list, and a matrix and lists as large as the parameters say. `words` has 2 ·
+    // `MAX_CANDIDATES`, and `used` one element.
     unsafe { select::select(search, columns, matrix, lists, words, used) }
 }

@@ -162,7 +162,10 @@ pub unsafe fn search<
     let mut operands =
         unsafe { Operands::<T, LOAD_A, LOAD_B, false>::new(from_a, from_b, dim % 4 == 0, scale) };
     while tile < end {
-        // SAFETY: as the caller says. Behind the last tile, some row is fetched once more.
+        // SAFETY: the block has `THREADS` threads, which go through the same tiles with a barrier
+        // behind each; the loads are as `sums` asks and `shared.words` has room, by the contract of
+        // this function. The rows of the next tile exist: behind the last one, some row is fetched
+        // once more.
         let sums = unsafe {
             operands.sums::<PER_THREAD>(shared.words, chunks, |operands| {
                 operands.a.turn(chunks, 0);
@@ -184,7 +187,7 @@ pub unsafe fn search<
                 }
             }}
             if is_any {
-                // SAFETY: as above.
+                // SAFETY: an element for each row of a tile, written only between barriers.
                 let nearest = unsafe { shared.nearest.add(row).read() };
                 unrolled! { j in [0 1 2 3 4 5 6 7] {
                     if j < PER_THREAD && sums[i][j] <= limit {
@@ -212,7 +215,8 @@ pub unsafe fn search<
         }
         tile += 1;
     }
-    // SAFETY: as above.
+    // SAFETY: all threads are here. Since the last write to a list they have passed the barrier of
+    // `sync_threads_or`, behind which nothing reads the chunks.
     unsafe { shorten(parameters, search, lists, &shared, search.k) };
     if tid < queries_left {
         // SAFETY: a list for each query.

@@ -102,13 +102,17 @@ pub unsafe fn select(
         }}
         start += STEP as u64;
         if thread::sync_threads_or(is_full as u32) != 0 {
-            // SAFETY: all threads are here, behind a barrier.
-            let kept = unsafe { shorten(search, words, used) };
-            // SAFETY: as above.
-            limit = unsafe { self::limit(search, words, kept) };
+            // SAFETY: all threads are here, behind a barrier, and `used` candidates are there.
+            // `shorten` leaves `kept` of them behind its last barrier, which do not change before
+            // the next one.
+            limit = unsafe {
+                let kept = shorten(search, words, used);
+                self::limit(search, words, kept)
+            };
         }
     }
-    // SAFETY: as above.
+    // SAFETY: all threads are here, behind the barrier of the last step or, without any, that
+    // before the loop; `used` candidates are there.
     let kept = unsafe { shorten(search, words, used) };
     let mut i = tid;
     while i < kept {

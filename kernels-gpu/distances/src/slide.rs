@@ -59,6 +59,7 @@ impl<T: Number> Windows<T> {
 /// - `out` has rows × columns elements, and is aligned to 16 bytes.
 /// - `chunks` points to [`shared_words`](crate::sums::shared_words) of shared memory, `longest` to
 ///   two more words.
+/// - no other block has the tile.
 #[inline(always)]
 pub unsafe fn tile<T: Number, const PER_THREAD: usize, const LOAD_A: usize, const LOAD_B: usize>(
     parameters: Parameters,
@@ -101,8 +102,10 @@ pub unsafe fn tile<T: Number, const PER_THREAD: usize, const LOAD_A: usize, cons
     let from_a = Loader::new(start_a, length_a, TILE_ROWS);
     let from_b = Loader::new(start_b, length_b, tile_columns);
     let scale = T::of(parameters.scale);
-    // SAFETY: the rows exist; if `dim` is a multiple of 4, so are their starts and lengths. The
-    // rest is as the caller says.
+    // SAFETY: the rows exist; if `dim` is a multiple of 4, so are their starts and lengths, and the
+    // values are aligned to 16 bytes. The block has `THREADS` threads, which all have the same
+    // `count`; the loads are as `sums` asks and `chunks` has room, by the contract of this
+    // function.
     let mut sums = unsafe {
         Operands::<T, LOAD_A, LOAD_B, true>::new(from_a, from_b, dim % 4 == 0, scale)
             .sums::<PER_THREAD>(chunks, count, |_| {})
@@ -130,7 +133,8 @@ pub unsafe fn tile<T: Number, const PER_THREAD: usize, const LOAD_A: usize, cons
             }
         }}
     }}
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `out` has rows × columns elements, aligned to 16
+    // bytes, and no other block has this tile.
     unsafe { write::<T, PER_THREAD, false>(parameters, out, (first_row, first_column), sums) };
 }
 
@@ -151,7 +155,8 @@ pub unsafe fn pair<T: Number>(
     of_warps: *mut T,
 ) {
     let index = thread::block_idx_x() as u64;
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, the block's index is below the rows, and both have
+    // so many sequences, of at most `MAX_DIM` numbers.
     let ((start_a, length_a), (start_b, length_b)) = unsafe {
         (
             a.sequence(index, parameters.dim),

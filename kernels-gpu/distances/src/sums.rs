@@ -58,7 +58,8 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
             words: ([0; LOAD_A], [0; LOAD_B]),
             is_whole: false,
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: `fetch` has the contract of this function: the rows of both loaders exist, and
+        // are as `aligned` says.
         unsafe { operands.fetch() };
         operands
     }
@@ -75,12 +76,11 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
     /// The sums of this thread's entries over `count` chunks. Calls `turn` before it fetches the
     /// chunk behind the last one, which is the first chunk of the next sums.
     ///
-    /// All threads of the block have to pass a barrier between two calls.
-    ///
     /// # Safety
     /// - the block has [`THREADS`](crate::THREADS) threads, which call this with the same `count`;
     ///   `LOAD_A` and `LOAD_B` are even, and with so many words for each thread a chunk of the
     ///   operand is loaded.
+    /// - all threads of the block pass a barrier between two calls.
     /// - `chunks` points to [`shared_words`] of shared memory.
     #[inline(always)]
     pub unsafe fn sums<const PER_THREAD: usize>(
@@ -100,15 +100,18 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
         let mut current = 0;
         let mut chunk = 0;
         while chunk < count {
-            // SAFETY: two chunks of `size` words. A thread that still reads this chunk has not reached
-            // the previous round's barrier, which every writer has passed.
-            let chunk_a = unsafe { chunks.add(current as usize) };
-            // SAFETY: as above.
-            let chunk_b = unsafe { chunk_a.add(size_a as usize) };
+            // SAFETY: `chunks` has two chunks of `size` words, of which the first `size_a` are those of
+            // `a`.
+            let (chunk_a, chunk_b) = unsafe {
+                let chunk_a = chunks.add(current as usize);
+                (chunk_a, chunk_a.add(size_a as usize))
+            };
             // The words of `b` are turned: a load of 128 bits puts the first column of `a` into even
             // registers and that of `b` into odd ones. A register file delivers an even and an odd
             // register per cycle; a subtraction of two even ones takes two cycles.
-            // SAFETY: as above.
+            // SAFETY: by the contract of this function, each operand has room for its part of a
+            // chunk, from `chunk_a` and from `chunk_b` on. Threads that read this chunk two rounds
+            // ago, or in a call before, have been at a barrier since.
             unsafe {
                 self.a.put(chunk_a, self.words.0, self.scale, false);
                 self.b.put(chunk_b, self.words.1, self.scale, true);
@@ -123,7 +126,9 @@ impl<T: Number, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool>
             if chunk == count {
                 turn(self);
             }
-            // SAFETY: as the caller of `new` says. Behind the last chunk there is nothing to read.
+            // SAFETY: by the contract of `new`, the rows exist until the last chunk, and are as
+            // `aligned` says. Behind that, the row is one that `turn` has named, or what is left of
+            // this one.
             unsafe { self.fetch() };
 
             // SAFETY: the chunk is there, and is not written before the next barrier.

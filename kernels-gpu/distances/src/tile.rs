@@ -90,6 +90,7 @@ pub fn distance<T: Number>(sum: T, parameters: Parameters) -> f64 {
 /// - `a` has rows × dim numbers, `b` columns × dim; both are aligned to 16 bytes.
 /// - `out` has rows × columns elements, and is aligned to 16 bytes.
 /// - `chunks` points to [`shared_words`](crate::sums::shared_words) of shared memory.
+/// - no other block has the tile or, with `MIRROR`, its mirror image.
 #[inline(always)]
 pub unsafe fn tile<
     T: Number,
@@ -122,8 +123,9 @@ pub unsafe fn tile<
         tile_columns(PER_THREAD as u32),
     );
     let scale = T::of(parameters.scale);
-    // SAFETY: the rows exist, and begin at multiples of 16 bytes if `dim` is a multiple of 4; the
-    // rest is as the caller says.
+    // SAFETY: the rows exist, and begin at multiples of 16 bytes if `dim` is a multiple of 4. The
+    // block has `THREADS` threads, the loads are as `sums` asks and `chunks` has room, by the
+    // contract of this function.
     let sums = unsafe {
         Operands::<T, LOAD_A, LOAD_B, false>::new(from_a, from_b, dim % 4 == 0, scale).sums(
             chunks,
@@ -131,7 +133,8 @@ pub unsafe fn tile<
             |_| {},
         )
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `out` has rows × columns elements, aligned to 16
+    // bytes, and no other block has this tile.
     unsafe {
         write::<T, PER_THREAD, MIRROR>(parameters, out, (first_row, first_column), sums);
     }

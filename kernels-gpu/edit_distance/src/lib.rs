@@ -60,7 +60,8 @@ macro_rules! entries {
                 out: DeviceSliceMut<u32>,
             ) {
                 let sums = shared_array![u32; MAX_WARPS as usize];
-                // SAFETY: passed on to the caller.
+                // SAFETY: `long` asks for what this kernel asks of block, pair, edges and result.
+                // `sums` has an element for each of the `MAX_WARPS` warps.
                 unsafe { long::long::<$planes>(parameters, texts, pairs, edges, out, sums) }
             }
         )*
@@ -80,7 +81,8 @@ macro_rules! entries {
             pairs: DeviceSlice<u32>,
             out: DeviceSliceMut<u32>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the block has `SHORT_THREADS` threads, and
+            // the jobs and the pairs that they name are in `texts` and `out`.
             unsafe { short::short::<$planes, $words>(parameters, texts, jobs, pairs, out) }
         }
     )*};

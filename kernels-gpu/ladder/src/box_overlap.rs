@@ -203,7 +203,8 @@ type Box<T> = [T; NUMBERS];
 #[inline(always)]
 unsafe fn box_of<T: Copy>(set: DeviceSlice<T>, row: usize) -> Box<T> {
     let at = row * NUMBERS;
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the set has the box: `NUMBERS` numbers from `at`
+    // on.
     unsafe {
         [
             set.at(at),
@@ -220,7 +221,8 @@ unsafe fn box_of<T: Copy>(set: DeviceSlice<T>, row: usize) -> Box<T> {
 /// The tile has such a box, and a barrier stands between this and what wrote it.
 #[inline(always)]
 unsafe fn load<T: Copy>(tile: *const T, index: usize) -> Box<T> {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the tile has the box: `NUMBERS` numbers from `at`
+    // on, and a barrier stands behind their writes.
     unsafe {
         let at = tile.add(index * NUMBERS);
         [
@@ -239,7 +241,8 @@ unsafe fn load<T: Copy>(tile: *const T, index: usize) -> Box<T> {
 #[inline(always)]
 unsafe fn store<T: Copy>(tile: *mut T, index: usize, numbers: Box<T>) {
     unrolled! { i in [0 1 2 3 4 5] {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the tile has room for the `NUMBERS` numbers of
+        // the box, and no other thread accesses them before the next barrier.
         unsafe { tile.add(index * NUMBERS + i).write(numbers[i]) };
     }}
 }

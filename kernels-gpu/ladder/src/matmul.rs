@@ -44,7 +44,7 @@ pub unsafe fn matmul_naive(
         // SAFETY: row, column and i are below the sizes.
         sum = unsafe { float::fma_f32(a.at(row * k + i), b.at(i * n + column), sum) };
     }
-    // SAFETY: as above; a thread per element.
+    // SAFETY: row and column are below the sizes of C, and no other thread has this element.
     unsafe { c.set(row * n + column, sum) };
 }
 
@@ -129,6 +129,6 @@ pub unsafe fn block_shape(
         // SAFETY: row, column and i are below the sizes.
         sum = unsafe { float::fma_f64(a.at(row * k + i), b.at(i * n + column), sum) };
     }
-    // SAFETY: as above; a thread per element.
+    // SAFETY: row and column are below the sizes of C, and no other thread has this element.
     unsafe { c.set(row * n + column, sum) };
 }

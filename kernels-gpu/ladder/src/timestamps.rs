@@ -70,7 +70,8 @@ pub unsafe fn sum_staged_neighbours(
 /// `granularity` is above 0, and every timestamp has a multiple of it below.
 #[kernel]
 pub unsafe fn round_timestamps(granularity: i64, timestamps: DeviceSliceMut<i64>) {
-    // SAFETY: as the caller says. A division by 0 would need a panic.
+    // SAFETY: by the contract of this kernel, `granularity` is above 0. A division by 0 would need
+    // a panic.
     unsafe { core::hint::assert_unchecked(granularity > 0) };
     let i = thread::global_index();
     if i < timestamps.len() {

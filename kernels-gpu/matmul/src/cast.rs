@@ -136,7 +136,8 @@ unsafe fn cast<T: Copy + Default, U: Copy, const WIDTH: usize>(
         unrolled! { i in [0 1 2 3] {
             let piece = first + i * threads;
             if piece < pieces {
-                // SAFETY: as above; each piece is of one thread.
+                // SAFETY: `to` has the piece, at a multiple of its size since the buffer is
+                // aligned. The piece is this thread's alone.
                 unsafe {
                     to.address(piece * WIDTH + WIDTH - 1);
                     write(to.address(piece * WIDTH), values[i].map(convert));
@@ -162,7 +163,8 @@ macro_rules! kernels {
         /// block has [`CAST_THREADS`] threads.
         #[kernel(block = 256)]
         pub unsafe fn $name(from: DeviceSlice<$from>, to: DeviceSliceMut<$to>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `cast` asks what this kernel asks: slices of one length, from multiples of 16
+            // bytes on and apart from each other, and `CAST_THREADS` threads in a block.
             unsafe { cast::<$from, $to, $width>(from, to, $convert) }
         }
     )*};

@@ -58,7 +58,9 @@ impl<T: Sum> Fragment<T> {
         };
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             if i < DOWN && i.is_multiple_of(VECTOR) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the elements of A have arrived. `a` is
+                // at a multiple of 16 bytes, which is `VECTOR` elements, and so is each `VECTOR`th
+                // of the lanes' pieces from there on.
                 let part: [T; VECTOR] = unsafe { read(a.wrapping_add(i * LANES_DOWN as usize)) };
                 unrolled! { j in [0 1 2 3] {
                     if j < VECTOR {
@@ -69,7 +71,9 @@ impl<T: Sum> Fragment<T> {
         }}
         unrolled! { i in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
             if i < ACROSS && i.is_multiple_of(VECTOR) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the elements of B have arrived. `b` is
+                // at a multiple of 16 bytes, which is `VECTOR` elements, and so is each `VECTOR`th
+                // of the lanes' pieces from there on.
                 let part: [T; VECTOR] = unsafe { read(b.wrapping_add(i * LANES_ACROSS as usize)) };
                 unrolled! { j in [0 1 2 3] {
                     if j < VECTOR {
@@ -140,7 +144,9 @@ unsafe fn multiply<
                     a = stages.a().wrapping_add(offset_a);
                     b = stages.b().wrapping_add(offset_b);
                 }
-                // SAFETY: as above.
+                // SAFETY: the current stage has arrived: `start` has waited for the first one,
+                // `advance` for each of the others. Rows of a stage and this thread's offsets in
+                // them are multiples of 16 bytes.
                 let next = unsafe {
                     Fragment::read::<VECTOR, DOWN, ACROSS>(
                         a.wrapping_add(next_k * (ROWS + PAD) as usize),

@@ -138,7 +138,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
             if to_load > 0 {
                 let to = first.offset(free);
                 // Not to ask whether the stage is whole spares instructions and registers.
-                // SAFETY: a stage that nobody uses.
+                // SAFETY: a stage that nobody uses. The factors are those of the `Product`, which
+                // has `to_load` k from here on.
                 unsafe {
                     load_a.load(to, to_load as u32, false);
                     load_b.load(to.offset(TILE), to_load as u32, false);
@@ -168,7 +169,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
         unsafe { read::<A>(first.offset(stage), places[0], i as u32, step) }
     };
     let read_b = |stage: u32, j: usize, step: u32| {
-        // SAFETY: as above.
+        // SAFETY: the tile of B has arrived with its stage; if there is no k, nothing is done with
+        // what is read.
         unsafe { read::<B>(first.offset(stage + TILE), places[1], j as u32, step) }
     };
     let (mut a, mut b) = ([[0; 4]; 4], [[0; 4]; 2]);

@@ -153,8 +153,10 @@ impl<
     /// ptxas from spreading them among the multiplications.
     ///
     /// # Safety
-    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
-    /// have arrived.
+    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
+    ///   have arrived.
+    /// - The factor has the outer indices below the extent with these `k_left` k, which nobody
+    ///   writes meanwhile, and is as [`new`](Self::new) asks.
     #[allow(unused_assignments, reason = "the last copy steps on like the others")]
     #[inline(always)]
     pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
@@ -173,8 +175,8 @@ impl<
                             ELEMENTS_OF_K => bits >> copy & 1 == 1,
                             _ => self.is_there >> copy & 1 == 1 && k < k_left,
                         };
-                        // SAFETY: in the tile, as the caller says; in the matrix if it is there,
-                        // and aligned as `new` asks for.
+                        // SAFETY: by the contract of this function, the place is in the tile, and
+                        // the elements are in the matrix if they are there, aligned as `new` asks.
                         unsafe { start(self.elements, Self::WIDTH, from, to, is_there) };
                         from = from.wrapping_offset(self.steps[0]);
                         to = to.offset(self.place_step);
@@ -229,7 +231,8 @@ pub unsafe fn start<T: Copy>(
         // SAFETY: only the simulator's check of the last one.
         unsafe { elements.address(first.saturating_add(width as usize - 1)) };
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, `copy` may be called for `width` elements, which
+    // have 4, 8 or 16 bytes.
     unsafe {
         match size_of::<T>() as u32 * width {
             4 => async_copy::copy::<4>(to, from, is_there),

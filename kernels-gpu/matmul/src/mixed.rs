@@ -72,7 +72,9 @@ macro_rules! multiply {
             #[inline(always)]
             unsafe fn multiply(&mut self, left: [u32; 4], right: SharedAddress, step: u32) {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of `Multiply::multiply`, the tile at `right` is
+                // initialised shared memory, which nobody writes until the instruction has been
+                // waited for.
                 unsafe {
                     core::arch::asm!(
                         concat!(
@@ -87,7 +89,8 @@ macro_rules! multiply {
                     );
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of `Multiply::multiply`, the tile at `right` is
+                // initialised shared memory, which nobody writes meanwhile.
                 unsafe {
                     by_warps(self, left, right, step)
                 };
@@ -319,7 +322,9 @@ unsafe fn multiply<
                         $next = read_left(ring.stage * ring.bytes + place_of_left);
                     }
                 }
-                // SAFETY: as above.
+                // SAFETY: `right` is in the stage before `ring.stage` now. It is copied to again
+                // only after this warp has arrived at `empty_of(current)`, which follows the wait
+                // for these instructions.
                 unsafe {
                     sums.multiply($operands[2], right, 2);
                     sums.multiply($operands[3], right, 3);
@@ -354,7 +359,9 @@ unsafe fn multiply<
         } = *product;
         let target = Target::of_matrix(c, place.result as usize, [m, n], alpha, beta);
         let (row, column) = (place.row, place.column);
-        // SAFETY: as above; this lane's own elements.
+        // SAFETY: a tile has a stage, since k is not 0, so `before` is one, whose barrier is
+        // initialised; the instructions that read it have finished. C has the tile's elements,
+        // which each lane has its own of.
         unsafe {
             if is_first_lane {
                 ring.empty_of(before).arrive();

@@ -81,7 +81,8 @@ impl<T: Number> Fragment<T> {
             let a = a.wrapping_add(4 * four * strides_a[1]);
             let b = b.wrapping_add(4 * four * strides_b[1]);
             unrolled! { i in [0 1 2 3] {
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, the elements of `DOWN` tiles of A and
+                // of all tiles of B have arrived.
                 unsafe {
                     if i < DOWN {
                         fragment.a[i][four] = [
@@ -151,7 +152,8 @@ unsafe fn multiply<
                     a = stages.a().wrapping_add(offset_a);
                     b = stages.b().wrapping_add(offset_b);
                 }
-                // SAFETY: as above.
+                // SAFETY: the current stage has arrived: `start` has waited for the first one,
+                // `advance` for each of the others.
                 let next = unsafe {
                     let (a, b) = (a.wrapping_add(next_k * strides_a[1]), b.wrapping_add(next_k * strides_b[1]));
                     Fragment::read::<DOWN>(a, b, strides_a, strides_b)

@@ -149,14 +149,18 @@ unsafe fn pack_pairs<U: Copy>(task: &Packing<u16, U>, write: impl Fn(usize, u32)
     if is_along_k {
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             let (outer, k) = (first_outer + warp + i as u32 * WARPS, first_k + 2 * lane);
-            // SAFETY: as it says.
+            // SAFETY: with `is_even`, neighbours in the direction of k are 1 apart, and the first
+            // k, `2 * lane` behind the square's, is even as all other strides and the start are: a
+            // pair is at a multiple of 4 bytes.
             pairs[i] = unsafe { read_pair(task, outer, k, (0, 1), is_even) };
         }}
     } else {
         let mut of_outer = [[0; 2]; 4];
         unrolled! { i in [0 1 2 3] {
             let (outer, k) = (first_outer + 2 * lane, first_k + 2 * (warp + i as u32 * WARPS));
-            // SAFETY: as above.
+            // SAFETY: with `is_even`, neighbours in the direction of the outer index are 1 apart,
+            // and the first outer index, `2 * lane` behind the square's, is even as all other
+            // strides and the start are: a pair is at a multiple of 4 bytes.
             unsafe {
                 of_outer[i][0] = read_pair(task, outer, k, (1, 0), is_even);
                 of_outer[i][1] = read_pair(task, outer, k + 1, (1, 0), is_even);

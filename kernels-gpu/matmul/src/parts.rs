@@ -43,7 +43,8 @@ unsafe fn add<T: Sum, C: Copy, const WIDTH: usize>(task: &Parts<T, C>, index: us
         unrolled! { i in [0 1 2 3] {
             if part + (i as u32) < task.count {
                 let first = (part as usize + i) * length + index;
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of this function, each part has these `WIDTH` elements,
+                // aligned to their size, and `part + i` is the number of a part.
                 unsafe {
                     task.parts.address(first + WIDTH - 1);
                     values[i] = read(task.parts.address(first));
@@ -74,7 +75,8 @@ unsafe fn finish<T: Sum, C: Copy, const WIDTH: usize>(
     index: usize,
     Form { round, widen }: Form<T, C>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the parts and C have `WIDTH` elements from `index`
+    // on, aligned to their size, and no other thread writes those of C.
     unsafe {
         let sums: [T; WIDTH] = add(task, index);
         let mut results = sums.map(|sum| task.alpha * sum);
@@ -105,7 +107,7 @@ unsafe fn add_parts<T: Sum, C: Copy, const WIDTH: usize>(task: &Parts<T, C>, for
         }
     } else {
         for index in thread::grid_stride(length) {
-            // SAFETY: as above.
+            // SAFETY: a single element is aligned to its size; each index is of one thread.
             unsafe { finish::<T, C, 1>(task, index, form) };
         }
     }

@@ -39,8 +39,8 @@ const fn stage_bytes(columns: u32) -> u32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Persistent<C, S = f32> {
-    /// Row-major without gaps; parts of k follow each other if there are several, each a whole
-    /// batch.
+    /// Row-major without gaps, from a multiple of 16 bytes on or whole rows behind one; parts of k
+    /// follow each other if there are several, each a whole batch.
     pub c: DeviceSliceMut<C>,
     /// Rows of A and C.
     pub m: u32,
@@ -218,7 +218,9 @@ unsafe fn multiply<
         }
         wgmma::wait::<0>();
         sums.hold();
-        // SAFETY: as above. Each lane has its own elements of C.
+        // SAFETY: the barrier of the last stage is initialised, and the instructions that read it
+        // have finished. C has the matrix `result`, and no other warp has these 16 rows of the
+        // tile.
         unsafe {
             if lane == 0 {
                 ring.empty_of(before).arrive();

@@ -29,8 +29,8 @@ pub struct Product<T, S, C = S> {
     pub a: Factor<T>,
     /// The right factor.
     pub b: Factor<T>,
-    /// Row-major without gaps; parts of k follow each other if there are several, each a whole
-    /// batch.
+    /// Row-major without gaps, from a multiple of 16 bytes on or whole rows behind one; parts of k
+    /// follow each other if there are several, each a whole batch.
     pub c: DeviceSliceMut<C>,
     /// Rows of A and C.
     pub m: u32,
@@ -89,7 +89,8 @@ struct Aligned8<V>(V);
 /// They are there, initialised, and aligned to their size.
 #[inline(always)]
 pub unsafe fn read<T: Copy, const COUNT: usize>(from: *const T) -> [T; COUNT] {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the neighbours are there, initialised, and aligned
+    // to their size, as the two aligned types of 16 and 8 bytes are.
     unsafe {
         match size_of::<[T; COUNT]>() {
             16 => from.cast::<Aligned16<[T; COUNT]>>().read().0,
@@ -243,7 +244,8 @@ impl<S: Sum> Target<S> {
 /// They are there, aligned to their size, and no other thread uses them.
 #[inline(always)]
 pub unsafe fn write<T: Copy, const COUNT: usize>(to: *mut T, values: [T; COUNT]) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, the neighbours are there, aligned to their size as
+    // the two aligned types of 16 and 8 bytes are, and no other thread uses them.
     unsafe {
         match size_of::<[T; COUNT]>() {
             16 => to.cast::<Aligned16<[T; COUNT]>>().write(Aligned16(values)),

@@ -50,7 +50,9 @@ macro_rules! sums {
                 // The same for all warps of a block: only then are the instructions few.
                 let is_plain = target.is_plain(row / ROWS * ROWS, column, ROWS, columns, 2);
                 let (row, column) = of_lane(row, column);
-                // SAFETY: passed on to the caller.
+                // SAFETY: by the contract of `Results::write`, C has the matrix and no other warp
+                // writes these elements, of which each lane has its own. `is_plain` and
+                // `reads_pairs` say which way of writing holds.
                 unsafe {
                     if is_plain {
                         wgmma::write::<SUMS, true>(&target, row, column, sums);
@@ -97,7 +99,8 @@ unsafe fn add<const SUMS: usize>(target: &Target<f32>, row: u32, column: u32, su
                     let before = [before[i], before[i + 1]];
                     let sums = [sums[place], sums[place + 1]];
                     let row = row + 8 * half as u32;
-                    // SAFETY: as above.
+                    // SAFETY: the pair is that which `read_pair` has read above, and no other lane
+                    // has it.
                     unsafe { target.add_pair(row, column, 8 * j, before, sums) };
                 }
             }}
@@ -119,7 +122,9 @@ macro_rules! rounded {
                 column: u32,
                 sums: &[f32; SUMS],
             ) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: both functions share the contract of `Results::write`. What
+                // `write_pieces` asks for besides, beta 0 and `n` a multiple of 8, has been
+                // compared.
                 unsafe {
                     if product.beta == 0.0 && product.n.is_multiple_of(8) {
                         write_pieces(product, result, row, column, sums, narrow::$pair);
@@ -170,7 +175,10 @@ unsafe fn write_pieces<const SUMS: usize>(
                 let words = swap(words, [0, 1, 2, 3], is_odd, 1);
                 let words = swap(words, [0, 2, 1, 3], is_upper, 2);
                 if is_there && my_column + 32 * (group as u32) < n {
-                    // SAFETY: passed on to the caller: n is a multiple of 8, and so is the place.
+                    // SAFETY: by the contract of `Results::write`, C has the row, and no other warp
+                    // writes these elements. `n` and `my_column` are multiples of 8, so the row has
+                    // all 8 of this lane or none, and they are at a multiple of 16 bytes, since C
+                    // begins at one or whole rows behind one.
                     unsafe { write(c.address(first + 32 * group).cast::<u32>(), words) };
                 }
             }

@@ -325,7 +325,9 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
                 }}
             } else {
                 let is_there = row < self.rows && k < self.k_count;
-                // SAFETY: as above; the start and strides are multiples of 16 bytes.
+                // SAFETY: by the contract of this function, the piece is in the matrix as a whole
+                // if it is there. It has 16 bytes, of which start and strides are multiples by the
+                // contract of `Skinny`, and so is the thread's place in the stage.
                 unsafe { start(self.elements, VECTOR as u32, from, to, is_there) };
             }
         }}
@@ -624,7 +626,9 @@ unsafe fn across<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: b
                 // SAFETY: the loader has as many steps as this loop.
                 let pieces = unsafe { tall.take() };
                 unrolled! { piece in [0 1 2 3] {
-                    // SAFETY: the chunk is there.
+                    // SAFETY: the chunk is there. It begins at a multiple of 16 bytes, behind the
+                    // ring and the sums, and so does each of its k if `COLUMNS` is a multiple of
+                    // `VECTOR`.
                     let columns = unsafe { read_columns::<T, VECTOR, COLUMNS>(at.wrapping_add(piece * COLUMNS)) };
                     unrolled! { j in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
                         unrolled! { element in [0 1 2 3] {
@@ -649,14 +653,15 @@ unsafe fn across<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: b
 /// All columns of one k of the thin factor, in pieces of 16 bytes where that comes out even.
 ///
 /// # Safety
-/// They are there.
+/// They are there, from a multiple of 16 bytes on if `COLUMNS` is a multiple of `VECTOR`.
 #[inline(always)]
 unsafe fn read_columns<T: Sum, const VECTOR: usize, const COLUMNS: usize>(
     from: *const T,
 ) -> [T; 16] {
     let mut columns = [T::ZERO; 16];
     unrolled! { j in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of this function, the columns are there; where they come in
+        // pieces of `VECTOR`, `from` is a multiple of 16 bytes, and each piece has so many.
         unsafe {
             if j < COLUMNS && !COLUMNS.is_multiple_of(VECTOR) {
                 columns[j] = from.wrapping_add(j).read();

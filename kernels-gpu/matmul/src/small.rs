@@ -78,7 +78,8 @@ impl<T: Copy, const PATTERN: u32> Tiles<T> for Swizzled<T, PATTERN> {
 
     #[inline(always)]
     unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: `Tiles::load` has the contract of this loader. That the tile is whole is not
+        // claimed.
         unsafe { self.0.load(tile, k_left, false) }
     }
 
@@ -106,7 +107,9 @@ impl<T: Copy, const PATTERN: u32> Tiles<T> for Swizzled<T, PATTERN> {
         let row = first
             .offset(place ^ (within * 32))
             .offset(beyond * 2 * ATOM);
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of `Tiles::read`, the tile has arrived. The lane's row of 16
+        // bytes lies in it: `place` is that of an outer index below `SIDE`, and `step` is one of
+        // four.
         unsafe {
             match PATTERN {
                 PIECES_OF_K => mma::load_tiles::<false>(row),
@@ -132,7 +135,7 @@ impl Tiles<f32> for Padded {
 
     #[inline(always)]
     unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: `Tiles::load` has the contract of this loader.
         unsafe { Padded::load(self, tile, k_left) }
     }
 
@@ -147,7 +150,9 @@ impl Tiles<f32> for Padded {
         let first = 16 * number + 8 * step * Padded::STRIDE_K;
         let from = dynamic_shared_mem::<u32>().wrapping_add((tile / 4 + place + first) as usize);
         let k = 4 * Padded::STRIDE_K as usize;
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of `Tiles::read`, the tile has arrived. Its rows `8 * step` and
+        // up have the lane's k and that 4 further on, and elements of the lane's outer index and
+        // that 8 further on.
         unsafe {
             [
                 from.read(),
@@ -215,7 +220,8 @@ unsafe fn multiply<T: Copy, C: Copy, I: Write<T, C>, A: Tiles<T>, B: Tiles<T>>(
         () => {
             if to_load > 0 {
                 let to = first.offset(free);
-                // SAFETY: a stage that nobody uses.
+                // SAFETY: a stage that nobody uses. The factors are those of the `Product`, which
+                // has `to_load` k from here on.
                 unsafe {
                     load_a.load(to, to_load as u32);
                     load_b.load(to.offset(A::BYTES), to_load as u32);
@@ -296,7 +302,9 @@ impl<T: Copy, I: Multiply> Write<T, f32> for I {
         sums: &LaneSums,
     ) {
         let target = Target::of_block(product);
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of `Write::write`, no other thread writes these elements. `PLAIN`
+        // stands for what `Target::is_plain` asks: a tile that lies in C as a whole, beta 0, and an
+        // even n.
         unsafe {
             if is_whole && product.beta == 0.0 && product.n.is_multiple_of(2) {
                 write_sums::<true>(&target, row, column, sums);
@@ -340,7 +348,8 @@ macro_rules! rounded {
                 column: u32,
                 sums: &LaneSums,
             ) {
-                // SAFETY: passed on to the caller.
+                // SAFETY: `write_rounded` has the contract of `Write::write`: no other thread
+                // writes these elements.
                 unsafe { write_rounded(product, is_whole, row, column, sums, narrow::$pair, $wide) }
             }
         }

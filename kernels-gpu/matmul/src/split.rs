@@ -173,7 +173,8 @@ pub unsafe fn split_f32(task: Splitting) {
         numbers[i] = unsafe { task.read(task.place(i as u32)) };
     }}
     unrolled! { i in [0 1 2 3] {
-        // SAFETY: as above; no other thread has this place.
+        // SAFETY: by the contract of this function, the launch is as `Splitting` says, and no other
+        // thread has this place.
         unsafe { task.write(task.place(i as u32), numbers[i]) };
     }}
 }

@@ -115,7 +115,8 @@ impl<
     #[inline(always)]
     pub unsafe fn load_a(&mut self) {
         let to = self.first.offset(self.free);
-        // SAFETY: the stage, which is free.
+        // SAFETY: the stage is free. The factor is that of the `Product` of `start`, which has
+        // `left` k from here on.
         unsafe { self.a.load(to, self.left.max(0) as u32) };
     }
 
@@ -126,7 +127,8 @@ impl<
     #[inline(always)]
     pub unsafe fn load_b(&mut self) {
         let to = self.first.offset(self.free).offset(Self::BYTES_A);
-        // SAFETY: the stage, which is free.
+        // SAFETY: the stage is free. The factor is that of the `Product` of `start`, which has
+        // `left` k from here on.
         unsafe { self.b.load(to, self.left.max(0) as u32) };
         self.left -= DEPTH as i32;
         self.free = Self::next(self.free);

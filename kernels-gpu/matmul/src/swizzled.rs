@@ -89,8 +89,11 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
     /// all are there may be said by `is_whole`, or found for each.
     ///
     /// # Safety
-    /// `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
-    /// have arrived.
+    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
+    ///   have arrived.
+    /// - The factor has the outer indices below the extent with these `k_left` k, all
+    ///   [`DEPTH`](Self::DEPTH) of them if `is_whole`. Nobody writes them meanwhile, and the factor
+    ///   is as [`new`](Self::new) asks.
     #[allow(unused_assignments, reason = "the last copy steps on like the others")]
     #[inline(always)]
     pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32, is_whole: bool) {
@@ -108,13 +111,15 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
         unrolled! { copy in [0 1 2 3 4 5 6 7] {
             if (copy as u32) < copies {
                 let is_there = outer_left > 0 && (is_whole || self.k < k_left);
-                // SAFETY: in the tile, as the caller says; in the matrix if it is there.
+                // SAFETY: by the contract of this function, the place is in the tile, and the
+                // elements are in the matrix if they are there, aligned as `new` asks.
                 unsafe { start::<T>(self.elements, Self::PIECE, from, to, is_there) };
                 if PATTERN == PIECES_ACROSS {
                     let k = self.k + THREADS / 8;
                     let is_there = outer_left > 0 && (is_whole || k < k_left);
                     let from = from.wrapping_offset(self.half_step);
-                    // SAFETY: as above.
+                    // SAFETY: the other half of the tile's k: `THREADS / 8` further on, which are
+                    // `THREADS / 64` atoms in the tile; in the matrix if it is there.
                     unsafe { start::<T>(self.elements, Self::PIECE, from, to.offset(THREADS / 64 * ATOM), is_there) };
                 }
                 from = from.wrapping_offset(self.step);

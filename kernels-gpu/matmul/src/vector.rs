@@ -99,7 +99,9 @@ unsafe fn sums<T: Sum, const VECTOR: usize, const NEAR: bool>(
     };
     let read_vector = |k: u32| -> [T; VECTOR] {
         let mut values = [T::ZERO; VECTOR];
-        // SAFETY: as above; without 16 bytes, one by one.
+        // SAFETY: all k of a piece are there. If they are `NEAR`, the caller has compared that they
+        // are neighbours and that the first is at a multiple of 16 bytes, `k` being a multiple of
+        // `VECTOR`; else they are read one by one.
         unsafe {
             if NEAR {
                 thin.elements.address(of_vector(k) + VECTOR - 1);

@@ -85,7 +85,8 @@ macro_rules! passes {
         /// as they say.
         #[kernel(max_block = 384, min_blocks = 2)]
         pub unsafe fn $pairs(arrays: SortPass, values: SortValues) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `sort_tile` asks what this kernel asks: arrays as they say, a block of
+            // `SORT_THREADS` for each tile, and the `sort_bytes` of tiles with values.
             unsafe { sort_tile::<{ $per_thread }, $ahead, true>(arrays, values) }
         }
 
@@ -95,7 +96,9 @@ macro_rules! passes {
         #[doc = concat!("As of [`", stringify!($pairs), "`].")]
         #[kernel(max_block = 384, min_blocks = 2)]
         pub unsafe fn $keys(arrays: SortPass) {
-            // SAFETY: passed on to the caller; no value is ever touched.
+            // SAFETY: slices without elements may be anywhere, and without `VALUES` no value is
+            // touched. `sort_tile` asks what this kernel asks: arrays as they say, a block of
+            // `SORT_THREADS` for each tile, and the `sort_bytes` of tiles without values.
             unsafe {
                 let values = SortValues {
                     values: DeviceSlice::from_raw_parts(core::ptr::null(), 0),

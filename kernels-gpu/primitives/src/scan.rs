@@ -102,7 +102,8 @@ pub unsafe fn sums_u32(tiles: u32, arrays: Sums) {
             sum += mine[i] as u64;
             i += 1;
         }
-        // SAFETY: as above; the loop's condition is the same for all threads.
+        // SAFETY: `warp_sums` has an element for each warp. All threads are here, since the loop's
+        // condition is the same for all.
         let (below, of_tile) = unsafe { block::exclusive_sum(sum, warp_sums) };
         let mut running = before + below;
         let mut i = 0;

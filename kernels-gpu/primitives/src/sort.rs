@@ -129,11 +129,11 @@ pub unsafe fn digit_totals(arrays: SortKeys) {
         let mut pass = first_pass;
         while pass < bits.passes() {
             let digit = bits.digit(pass);
-            // SAFETY: a place for each digit, which all threads only add to.
-            let of_pass = unsafe { totals.add((pass * DIGITS) as usize) };
+            let of_pass = totals.wrapping_add((pass * DIGITS) as usize);
             unrolled! { i in [0 1 2 3 4 5 6 7] {
                 if i < count {
-                    // SAFETY: as above.
+                    // SAFETY: a digit is below `DIGITS`, so this is one of the pass's places, which
+                    // all threads only add to.
                     unsafe { atomic::add(of_pass.add(digit.of(mine[i]) as usize), 1) };
                 }
             }}

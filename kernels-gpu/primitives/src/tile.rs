@@ -88,7 +88,8 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
     if pass < unsafe { words.first_pass() } {
         return;
     }
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of the kernels, the block has the `sort_bytes` of a tile of `full`
+    // keys, with values if there are `VALUES`.
     let shared = unsafe { Shared::divide(full, VALUES) };
     let digit = bits.digit(pass);
     let is_alone = thread::grid_dim_x() == 1;

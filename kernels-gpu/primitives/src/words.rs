@@ -99,18 +99,18 @@ pub(crate) unsafe fn look_back<const AHEAD: usize>(
         let mut is_done = false;
         // Below tile 0, which is the last that counts, there is none.
         let other = |i: usize| (above - 1).saturating_sub(i as u32);
+        // SAFETY: there are words for a lower tile, which are used atomically alone.
+        let look = |i: usize| unsafe { atomic::load(words.of_tile(other(i), digit)) };
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             if i < AHEAD {
-                // SAFETY: a lower tile's, used atomically.
-                seen[i] = unsafe { atomic::load(words.of_tile(other(i), digit)) };
+                seen[i] = look(i);
             }
         }}
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             if i < AHEAD && !is_done {
                 while ((seen[i] >> 32) as u32) < told {
                     thread::nanosleep(20);
-                    // SAFETY: as above.
-                    seen[i] = unsafe { atomic::load(words.of_tile(other(i), digit)) };
+                    seen[i] = look(i);
                 }
                 before = before.wrapping_add(seen[i] as u32);
                 is_done = (seen[i] >> 32) as u32 > told;

@@ -249,7 +249,9 @@ macro_rules! entries {
         /// [`shared_words`] of dynamic shared memory.
         #[kernel(max_block = 1024)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<f32>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the arrays are as they say, the block has a
+            // multiple of 32 lanes for each of `tuple` rows, and dynamic shared memory has
+            // `shared_words` for them.
             unsafe { direct::<$values>(parameters, arrays) }
         }
     )*};

@@ -101,7 +101,7 @@ impl ExactSum {
 // SAFETY: `repr(C)` of numbers that fill it, without gaps; all bits are values.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Zeroable for ExactSum {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` of two `f64`, without gaps; all bits are values, and it is `Copy`.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Pod for ExactSum {}
 

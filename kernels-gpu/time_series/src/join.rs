@@ -180,7 +180,8 @@ unsafe fn write<A: Aggregate, R: Results<A>>(
     state: A::State,
 ) {
     if bucket < units.buckets {
-        // SAFETY: the caller's promise, and there is room.
+        // SAFETY: there is room, as has been compared, and by the contract of this function, nobody
+        // else writes the result of this bucket.
         unsafe { results.write(aggregate, bucket as usize, state) };
     }
 }

@@ -72,7 +72,8 @@ impl<A: Aggregate> Copy for Rows<A> {}
 impl<A: Aggregate> Results<A> for Rows<A> {
     #[inline(always)]
     unsafe fn write(&self, aggregate: &A, bucket: usize, state: A::State) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of `Results::write`, there is room for the bucket, which nobody
+        // else writes.
         unsafe { self.0.set(bucket, aggregate.finish(state)) };
     }
 }
@@ -206,7 +207,8 @@ pub unsafe fn reduce_rows<A: Aggregate>(
     pieces: Pieces<A::State>,
     results: DeviceSliceMut<A::Output>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, that of `reduce`, points, reports, buckets and
+    // pieces are as `reduce` asks, and `results` has room for each bucket.
     unsafe {
         reduce::<_, _, f64, Values, false>(
             aggregate,
@@ -232,7 +234,8 @@ pub unsafe fn join_rows<A: Aggregate>(
     pieces: Join<A::State>,
     results: DeviceSliceMut<A::Output>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this function, that of `join`, units and pieces are as `join`
+    // asks, and `results` has room for each bucket.
     unsafe { join(aggregate, units, pieces, Rows::<A>(results)) }
 }
 

@@ -27,7 +27,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         results: R,
     ) {
         if self.heads == 0 && self.points.timestamps.len() - self.start >= TILE as usize {
-            // SAFETY: the same for all threads; the rest is passed on to the caller.
+            // SAFETY: the condition is the same for all threads, so all call this. The tile is
+            // whole, and `scratch` is as this function's own contract says.
             unsafe { self.within_bucket::<S>(scratch) };
             return;
         }
@@ -40,7 +41,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 Stage::new(scratch),
             )
         };
-        // SAFETY: passed on to the caller.
+        // SAFETY: all threads that have not returned with the whole block are here, and
+        // `last_heads` has an element for each warp by the contract of this function.
         let near = unsafe { self.point_near(last_heads) };
         let empty = self.empty::<S>(near);
         // The same for all threads of a warp, which would take one way after the other.
@@ -259,7 +261,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 }
                 if takes_part {
                     if CAREFULLY {
-                        // SAFETY: passed on to the caller.
+                        // SAFETY: a `Work` is made by `reduce` alone, by whose contract `reports`
+                        // has its words.
                         unsafe { self.report_missing::<S>(point, values[i], subtrahend) };
                     }
                     let value = values[i] - subtrahend;

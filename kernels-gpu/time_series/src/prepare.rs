@@ -88,7 +88,8 @@ unsafe fn prepare<V: Value>(
                     break;
                 }
                 other -= 1;
-                // SAFETY: as above.
+                // SAFETY: `other` is at least 0, since a series begins with point 0, and below
+                // `index`.
                 let before = unsafe { values.at(other) }.to_f64();
                 if preparation.has(other, before) {
                     value -= before;
@@ -134,6 +135,7 @@ pub unsafe fn prepare_f32(
     values: DeviceSlice<f32>,
     prepared: DeviceSliceMut<f64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of `prepare_f64`, which this kernel shares, there are as many
+    // timestamps, values and places for prepared ones.
     unsafe { prepare(preparation, values, prepared) }
 }

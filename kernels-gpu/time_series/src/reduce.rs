@@ -74,6 +74,7 @@ const LEFT_OUT: u32 = 1 << 31;
 /// - `points` has as many values as timestamps, unless the source has none; `pieces` and `counts`
 ///   have room for each tile; places ascend, up to at most the number of
 ///   `starts`, of `results`, and of `firsts` if there are any.
+/// - `reports` has its words.
 #[inline(always)]
 pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONLY_SHORT: bool>(
     aggregate: A,
@@ -132,8 +133,10 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
         end: end as u32,
         room: (end - from) as u32,
     };
-    // SAFETY: room for each tile, and there are words, of which this thread alone writes this one.
-    // The rest is passed on to the caller.
+    // SAFETY: `counts` and `pieces` have room for each tile, `reports` has its words, and only the
+    // last block writes the number of places. `short` and `long` share this function's contract;
+    // `scratch` is what is left of the `shared_bytes` behind the tile, and `last_heads` has an
+    // element for each warp.
     unsafe {
         if me == 0 {
             let is_left_out = ONLY_SHORT && has_long;

@@ -33,7 +33,9 @@ pub unsafe fn round(floor: Floor, timestamps: DeviceSliceMut<i64>, failure: Devi
             unrolled! { i in [0 1 2 3] {
                 let place = 2 * (first + i * step);
                 let Pair([a, b]) = pairs[i];
-                // SAFETY: as above; nobody else has these.
+                // SAFETY: the pair ends within the length, at a multiple of 16 bytes as the
+                // timestamps begin at one. `failure` has an element. Nobody else has these
+                // timestamps.
                 unsafe {
                     let rounded = Pair([
                         rounded(floor, a, place, failure),

@@ -58,21 +58,23 @@ pub unsafe fn pick_i64(
     otherwise: i64,
     to: DeviceSliceMut<i64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of `pick_f64`, which this kernel shares, indices but `NONE` are below
+    // the length of `from`, and there is room for each.
     unsafe { pick(from, indices, otherwise, to) }
 }
 
-/// [`pick_f64`] of `f32`, by indices of 32 bits.
+/// [`pick_f64`] of `f32`, by indices of 32 bits, none of which is [`NONE`].
 ///
 /// # Safety
-/// As there.
+/// `order` has indices below the length of `from`, and there is room for each.
 #[kernel]
 pub unsafe fn reorder_f32(
     from: DeviceSlice<f32>,
     order: DeviceSlice<u32>,
     to: DeviceSliceMut<f32>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this kernel, `order` has indices below the length of `from`, and
+    // there is room for each.
     unsafe { reorder(from, order, to) }
 }
 
@@ -86,7 +88,8 @@ pub unsafe fn reorder_f64(
     order: DeviceSlice<u32>,
     to: DeviceSliceMut<f64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of `reorder_f32`, which this kernel shares, `order` has indices below
+    // the length of `from`, and there is room for each.
     unsafe { reorder(from, order, to) }
 }
 
@@ -100,7 +103,8 @@ pub unsafe fn reorder_i64(
     order: DeviceSlice<u32>,
     to: DeviceSliceMut<i64>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of `reorder_f32`, which this kernel shares, `order` has indices below
+    // the length of `from`, and there is room for each.
     unsafe { reorder(from, order, to) }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Scale(u32);
 // SAFETY: a number; all bits are values.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Zeroable for Scale {}
-// SAFETY: as above.
+// SAFETY: `repr(transparent)` of a `u32`, all bits of which are values, and `Copy`.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Pod for Scale {}
 

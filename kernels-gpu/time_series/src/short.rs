@@ -107,7 +107,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             let next = point + 1;
             ahead = value(if next < end { next } else { point });
             if CAREFULLY {
-                // SAFETY: passed on to the caller.
+                // SAFETY: a `Work` is made by `reduce` alone, by whose contract `reports` has its
+                // words.
                 unsafe { self.report_missing::<S>(point, value_here, subtrahend) };
             }
             state = self.push::<S, CAREFULLY>(state, timestamp, value_here - subtrahend);

@@ -43,7 +43,8 @@ pub struct Summary {
 // SAFETY: `repr(C)` of numbers that fill it, without gaps; all bits are values.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Zeroable for Summary {}
-// SAFETY: as above.
+// SAFETY: `repr(C)` of two sums of two `f64`, five `f64`, and two `u32`, which fill it without
+// gaps; all bits are values, and it is `Copy`.
 #[cfg(not(target_arch = "nvptx64"))]
 unsafe impl bytemuck::Pod for Summary {}
 

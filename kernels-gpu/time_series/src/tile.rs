@@ -91,7 +91,8 @@ impl<V: Value> Tile<V> {
             let timestamps = each_pair(read);
             let read = |pair: usize| {
                 let from = from + pair * 2 * THREADS as usize;
-                // SAFETY: as above.
+                // SAFETY: the tile is whole, and there are as many values as timestamps. The slice
+                // is aligned to a pair's bits, and `from` is even.
                 unsafe { points.values.address(from).cast::<V::Bits>().read() }
             };
             let values = if S::HAS_VALUES {
@@ -115,7 +116,8 @@ impl<V: Value> Tile<V> {
             }}
             return;
         }
-        // SAFETY: as above.
+        // SAFETY: all threads are here, and nobody uses the memory until the barrier, by the
+        // contract of this function.
         unsafe { self.load_surroundings::<S>(points, start) };
         let mut point = me;
         while point < TILE {
@@ -176,21 +178,24 @@ impl<V: Value> Tile<V> {
     #[inline(always)]
     pub fn value_pair(&self, thread: u32, pair: u32) -> [f64; 2] {
         let point = thread * PER_THREAD + 2 * pair;
-        // SAFETY: as above.
+        // SAFETY: a place for each point, where `load` has written all values before a barrier, if
+        // the source has any.
         V::of_bits(unsafe { self.values().add(place(point)).cast::<V::Bits>().read() })
     }
 
     /// A timestamp of the tile.
     #[inline(always)]
     pub fn timestamp(&self, point: u32) -> i64 {
-        // SAFETY: as above.
+        // SAFETY: a place for each point of the tile, where `load` has written all timestamps
+        // before a barrier.
         unsafe { self.timestamps().add(place(point)).read() }
     }
 
     /// A value of the tile.
     #[inline(always)]
     pub fn value(&self, point: u32) -> f64 {
-        // SAFETY: as above.
+        // SAFETY: a place for each point of the tile, where `load` has written all values before a
+        // barrier, if the source has any.
         unsafe { self.values().add(place(point)).read() }.to_f64()
     }
 
@@ -200,7 +205,9 @@ impl<V: Value> Tile<V> {
         if point > 0 {
             return self.value(point - 1);
         }
-        // SAFETY: as above.
+        // SAFETY: room for a value, which `load` has written before a barrier if the source is of
+        // differences and a point stands before the tile; else it is that of a point that takes no
+        // part.
         unsafe { self.before().add(1).cast::<V>().read() }.to_f64()
     }
 
@@ -210,14 +217,16 @@ impl<V: Value> Tile<V> {
         if points.series_starts.is_empty() {
             return start == 0 && point == 0;
         }
-        // SAFETY: as above.
+        // SAFETY: the tile has a word for each 32 points, and `load` has written those of points
+        // before a barrier.
         unsafe { self.starts().add(point as usize / 32).read() >> (point % 32) & 1 != 0 }
     }
 
     /// The timestamp before the tile, if there is one.
     #[inline(always)]
     pub fn timestamp_before(&self) -> i64 {
-        // SAFETY: as above.
+        // SAFETY: room for a timestamp; `load` has written it before a barrier if a point stands
+        // before the tile.
         unsafe { self.before().read() }
     }
 
@@ -225,7 +234,8 @@ impl<V: Value> Tile<V> {
     #[inline(always)]
     pub fn series_starts(&self) -> u32 {
         let first = thread::thread_idx_x() * PER_THREAD;
-        // SAFETY: as above.
+        // SAFETY: the tile has a word for each 32 points, and `load` has written those of points
+        // before a barrier.
         unsafe { self.starts().add(first as usize / 32).read() >> (first % 32) & ALL }
     }
 }

@@ -137,7 +137,8 @@ static ALLOCATOR: Told = Told;
 // SAFETY: the allocator is the system's.
 unsafe impl GlobalAlloc for Told {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: passed on to the caller.
+        // SAFETY: `System` asks for a layout whose size is not 0, as `GlobalAlloc::alloc` asks the
+        // caller of this function.
         let start = unsafe { System.alloc(layout) };
         if let Some(lane) = current() {
             lane.order(Ordered::Allocate {
@@ -149,7 +150,8 @@ unsafe impl GlobalAlloc for Told {
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: by the contract of `GlobalAlloc::dealloc`, `alloc` has returned `start` for this
+        // layout, so the memory is from `System`.
         unsafe { System.dealloc(start, layout) };
     }
 }

@@ -37,7 +37,9 @@ pub unsafe fn sketch_constant_tables(
             )
         }
     };
-    // SAFETY: there are such offsets; the rest is passed on to the caller.
+    // SAFETY: `offsets` has both ends of the block's sequence, and `sketches` DIM numbers for it.
+    // All threads of the block are here, once. Letters are below 4, so `entry` gets places inside
+    // the tables, whose hashes are below DIM.
     unsafe {
         let (start, end) = (offsets.at(sequence), offsets.at(sequence + 1));
         let letter = |i| letters.at((start + i) as usize);

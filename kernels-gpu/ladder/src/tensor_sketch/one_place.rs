@@ -64,7 +64,8 @@ pub unsafe fn sketch_one_barrier(
     sketches: DeviceSliceMut<f32>,
 ) {
     let (row, position) = (thread::thread_idx_x(), thread::thread_idx_y());
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this kernel, all arrays are as `two_layers` asks. A block has a
+    // thread for each of the 4 rows along x and the 96 places along y.
     unsafe { two_layers((row, position), letters, offsets, hashes, signs, sketches) };
 }
 
@@ -82,7 +83,8 @@ pub unsafe fn sketch_along_places(
     sketches: DeviceSliceMut<f32>,
 ) {
     let (row, position) = (thread::thread_idx_y(), thread::thread_idx_x());
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this kernel, all arrays are as `two_layers` asks. A block has a
+    // thread for each of the 96 places along x and the 4 rows along y.
     unsafe { two_layers((row, position), letters, offsets, hashes, signs, sketches) };
 }
 

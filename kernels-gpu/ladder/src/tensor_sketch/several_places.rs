@@ -24,7 +24,8 @@ macro_rules! entries {
             signs: DeviceSlice<f32>,
             sketches: DeviceSliceMut<f32>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, all arrays are as `sketch` asks, and its
+            // block has D divided by the places along x, and t threads along y.
             unsafe { sketch::<$places, false>(letters, offsets, hashes, signs, sketches) }
         }
 
@@ -42,7 +43,8 @@ macro_rules! entries {
             signs: DeviceSlice<f32>,
             sketches: DeviceSliceMut<f32>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, all arrays are as `sketch` asks, and its
+            // block has D divided by the places along x, and t threads along y.
             unsafe { sketch::<$places, true>(letters, offsets, hashes, signs, sketches) }
         }
     )*};

@@ -24,7 +24,8 @@ pub unsafe fn sketch_sequence(
     signs: DeviceSlice<i64>,
     sketch: DeviceSliceMut<f32>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: by the contract of this kernel, letters, hashes and tables are as `sketch_wide` asks,
+    // and the only sketch begins at 0. The range is that of the whole sequence.
     unsafe { sketch_wide(sequence, 0..sequence.len(), hashes, signs, sketch, 0) };
 }
 
@@ -43,7 +44,8 @@ pub unsafe fn sketch_all(
     sketches: DeviceSliceMut<f32>,
 ) {
     let sequence = thread::block_idx_x() as usize;
-    // SAFETY: there are such offsets; the rest is passed on to the caller.
+    // SAFETY: `offsets` has both ends of the block's sequence, and `sketches` DIM numbers for it
+    // from its number times DIM on. Letters, hashes and tables are as `sketch_wide` asks.
     unsafe {
         let range = offsets.at(sequence) as usize..offsets.at(sequence + 1) as usize;
         sketch_wide(letters, range, hashes, signs, sketches, sequence * DIM);

@@ -146,7 +146,9 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
                 if const { T <= 4 } {
                     append::<N, T>(&mut product, &mut matrix, z2);
                 } else {
-                    // SAFETY: as below.
+                    // SAFETY: `out` has this lane's entries of the chunk's matrix from `result()`
+                    // on, `lanes` apart, which are this thread's alone. If `flushed`, an earlier
+                    // block of words has written them.
                     unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
                     flushed = true;
                 }
@@ -196,7 +198,9 @@ unsafe fn chunks<N: Number, const T: usize, const D: usize>(
                 unsafe { out.set(result + index * lanes, N::pair(value)) };
             });
         } else {
-            // SAFETY: as above.
+            // SAFETY: `out` has this lane's entries of the chunk's matrix from `result()` on,
+            // `lanes` apart, which are this thread's alone. If `flushed`, an earlier block of words
+            // has written them.
             unsafe { flush::<N, T>(&mut matrix, out, result(), lanes, flushed, z2) };
         }
         place += stride;
@@ -212,10 +216,12 @@ macro_rules! entries {
         ///
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: a table of operators of this
-        /// tuple length and depth, words below its rows, a result for each chunk.
+        /// tuple length and depth, words below its rows, a result for each chunk; blocks of whole
+        /// warps, a multiple of `launched` of them, with shared memory for the table of a group.
         #[kernel(max_block = $block, min_blocks = 1)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<$pair>) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: `chunks` asks what this kernel asks of the arrays, the grid and shared
+            // memory, for tuples and operators of these sizes.
             unsafe { chunks::<$number, $tuple, $depth>(parameters, arrays) }
         }
     )*};

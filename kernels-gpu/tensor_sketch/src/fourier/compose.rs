@@ -159,7 +159,8 @@ macro_rules! compositions {
             doubles: DeviceSlice<Pair64>,
             out: DeviceSliceMut<Pair64>,
         ) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the runs are of matrices that are there, and
+            // `out` has a place for each result.
             unsafe { compose::<$tuple>(parameters, runs, singles, doubles, out) }
         }
     )*};

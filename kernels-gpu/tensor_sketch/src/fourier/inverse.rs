@@ -181,8 +181,8 @@ unsafe fn inverse<N: Number>(
 /// Sketches in `f32`.
 ///
 /// # Safety
-/// As stated for the launch in `gridstride::tensor_sketch`: spectra, roots and scales as counted in
-/// `parameters`, dynamic shared memory for the spectra of a block.
+/// As stated for the launch in `gridstride::tensor_sketch`: spectra, roots, scales and results as
+/// counted in `parameters`, dynamic shared memory for the spectra of a block.
 #[kernel(max_block = 64)]
 pub unsafe fn inverse_f32(
     parameters: Parameters,
@@ -191,7 +191,8 @@ pub unsafe fn inverse_f32(
     scales: DeviceSlice<Scale>,
     out: DeviceSliceMut<f32>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: `inverse` asks what this kernel asks: spectra, roots, scales and results as counted
+    // in `parameters`, and shared memory for the spectra that a block has together.
     unsafe { inverse::<f32>(parameters, spectra, roots, scales, out) }
 }
 

@@ -202,7 +202,8 @@ pub unsafe fn operators_f32(
     roots: DeviceSlice<[f64; 2]>,
     table: DeviceSliceMut<u128>,
 ) {
-    // SAFETY: passed on to the caller.
+    // SAFETY: `operators` asks what this kernel asks: tables, roots and a table of operators of the
+    // sizes in `parameters`.
     unsafe { operators::<f32>(parameters, tables, roots, table) }
 }
 

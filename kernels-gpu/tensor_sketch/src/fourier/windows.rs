@@ -229,10 +229,12 @@ macro_rules! windows_of {
         ///
         /// # Safety
         /// As stated for the launch in `gridstride::tensor_sketch`: the pieces of all windows and
-        /// the products of whole runs, with room for what stands in the runs and for the results.
+        /// the products of whole runs, of a stride at least and a window at most, with room for
+        /// what stands in the runs and for the results.
         #[kernel(max_block = 128, min_blocks = $blocks)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays) {
-            // SAFETY: passed on to the caller.
+            // SAFETY: by the contract of this kernel, the arrays have the pieces, the products of
+            // whole runs and room for the results, and runs are as long as `windows` asks.
             unsafe { windows::<$tuple>(parameters, arrays) }
         }
     )*};

@@ -37,11 +37,11 @@ mod plain {
 
     // SAFETY: integers without padding: 24 bytes of 8-byte alignment.
     unsafe impl bytemuck::Zeroable for KeyRange {}
-    // SAFETY: as above.
+    // SAFETY: integers without padding, `repr(C)` and `Copy`; all bits are values.
     unsafe impl bytemuck::Pod for KeyRange {}
     // SAFETY: integers without padding: 4 · 8 + 24 bytes of 8-byte alignment.
     unsafe impl bytemuck::Zeroable for HugeState {}
-    // SAFETY: as above.
+    // SAFETY: integers and a `KeyRange` without padding, `repr(C)` and `Copy`; all bits are values.
     unsafe impl bytemuck::Pod for HugeState {}
 }
 

@@ -25,7 +25,8 @@ unsafe fn long<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: DeviceSl
             (bucket, first, end - first)
         };
         let mut all = Extent::NONE;
-        // SAFETY: the points of the bucket; as above.
+        // SAFETY: the points of the bucket exist. All threads of the block take part, since the
+        // entry is the same for all.
         let all = unsafe {
             for_each_key(&points, first, length, |key| all.add(key));
             scratch.extent(all)
@@ -37,7 +38,8 @@ unsafe fn long<V: Value>(points: Bucketed<V>, to: Percentiles, buckets: DeviceSl
                 // SAFETY: below the length.
                 let rank = Rank::new(all.count, unsafe { to.percents.at(percentile) });
                 let range = KeyRange::new(all, rank.index);
-                // SAFETY: the points of the bucket; as above.
+                // SAFETY: the points of the bucket exist, and the range has the searched key. All
+                // threads of the block take part, since the percentile is the same for all.
                 let (lower, upper) = unsafe { select(&points, first, length, range, &scratch) };
                 result = rank.between(lower, upper);
             }
