@@ -2,7 +2,10 @@
 #![allow(dead_code, unused_imports, unused_macros)]
 
 pub mod boxes;
+pub mod buckets;
 pub mod calls;
+pub mod products;
+pub mod rows;
 pub mod sketch;
 
 use std::process::Command;

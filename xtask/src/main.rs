@@ -6,6 +6,7 @@ mod api;
 mod bench;
 mod bundle;
 mod cargo;
+mod fuzz;
 mod guide;
 mod kernels;
 mod machines;
@@ -65,6 +66,9 @@ enum Chore {
     Miri,
     /// Run the models of locks and queues under many orders of their threads.
     Models,
+    /// Run the fuzz targets for some seconds each; needs a nightly compiler. Fails if an input
+    /// makes a target fail.
+    Fuzz(fuzz::Options),
     /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
     Bench(bench::Options),
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
@@ -113,6 +117,7 @@ fn main() -> ExitCode {
         Chore::Api { check } => api::list(check),
         Chore::Miri => models::interpret(),
         Chore::Models => models::run(),
+        Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::NewKernel { name } => new_kernel::add(&name),

@@ -48,7 +48,17 @@ impl NpyReader {
 
     fn open_unnamed(path: &Path) -> Result<NpyReader> {
         let bytes_read = Arc::new(AtomicU64::new(0));
-        let mut file = open(path, bytes_read.clone())?;
+        let file = open(path, bytes_read.clone())?;
+        NpyReader::new(path, file, bytes_read)
+    }
+
+    /// Reads the header of the decompressed content of the file at `path`. `bytes_read` counts the
+    /// bytes of the file.
+    pub fn new(
+        path: &Path,
+        mut file: Box<dyn Read + Send>,
+        bytes_read: Arc<AtomicU64>,
+    ) -> Result<NpyReader> {
         let header = Header::from_reader(&mut file).map_err(said)?;
         let &[rows, columns] = header.shape.as_slice() else {
             bail!(

@@ -7,8 +7,6 @@ use anyhow::{Context, Error, Result, bail};
 use gridstride::tensor_sketch::{Alphabet, Unknown};
 use memchr::memchr;
 
-use super::args::Args;
-
 /// A sequence as the summary names it.
 pub struct Record {
     /// The header up to the first blank, or the file.
@@ -53,13 +51,8 @@ pub struct Parser {
 }
 
 impl Parser {
-    pub fn new(args: &Args) -> Parser {
-        let alphabet = args.alphabet.alphabet();
-        Parser::with(alphabet, args.unknown.unknown(), args.per_file)
-    }
-
     /// For an alphabet; `per_file` makes the records of a file one sequence.
-    pub fn with(alphabet: Alphabet, unknown: Unknown, per_file: bool) -> Parser {
+    pub fn new(alphabet: Alphabet, unknown: Unknown, per_file: bool) -> Parser {
         Parser {
             lines: Lines::default(),
             encoder: Encoder {

@@ -37,7 +37,7 @@ fn read_blocks(
     read: Arc<AtomicU64>,
     mut visit: impl FnMut(&[u8], Sequence),
 ) -> Result<()> {
-    let mut parser = Parser::with(alphabet, unknown, false);
+    let mut parser = Parser::new(alphabet, unknown, false);
     let mut text = open(path, read)?;
     let mut block = Vec::new();
     loop {

@@ -45,7 +45,8 @@ pub fn sketch_files<T: Entry>(
     devices: &[Device],
     results: &mut Results<T>,
 ) -> Result<Times> {
-    let mut parser = Parser::new(args);
+    let (alphabet, unknown) = (args.alphabet.alphabet(), args.unknown.unknown());
+    let mut parser = Parser::new(alphabet, unknown, args.per_file);
     let mut sketches = Sketches {
         sketcher,
         devices,

@@ -31,7 +31,17 @@ fn read_unnamed(
 ) -> Result<Tables> {
     let mut text = Vec::new();
     open(path, Default::default())?.read_to_end(&mut text)?;
-    let file: TablesFile = serde_json::from_slice(&text)?;
+    parse(&text, alphabet_size, tuple, dim)
+}
+
+/// As [`read`], from the text of a file.
+pub fn parse(
+    text: &[u8],
+    alphabet_size: usize,
+    tuple: Option<usize>,
+    dim: usize,
+) -> Result<Tables> {
+    let file: TablesFile = serde_json::from_slice(text)?;
     let (hashes, signs) = (matrix("hashes", file.hashes)?, matrix("signs", file.signs)?);
     let tables = Tables::new(hashes.view(), signs.view(), dim)?;
     let letters = tables.alphabet_size();

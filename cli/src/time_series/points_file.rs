@@ -2,6 +2,7 @@
 //!
 //! The text is not kept: a point takes 16 bytes.
 
+use std::io::Read;
 use std::mem;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,6 +93,18 @@ impl Rows {
 fn read(path: &Path, demands: Demands) -> Result<Rows> {
     let read = Arc::new(AtomicU64::new(0));
     let bar = progress::bytes("reading", total_size([path]));
+    let progress = || bar.set_position(read.load(Ordering::Relaxed));
+    let rows = parse(open(path, read.clone())?, demands, progress)?;
+    bar.finish_and_clear();
+    Ok(rows)
+}
+
+/// As [`Rows::read`], from the decompressed content of a file. `progress` is called now and then.
+pub fn parse(
+    source: impl Read + Send + 'static,
+    demands: Demands,
+    progress: impl Fn(),
+) -> Result<Rows> {
     let begin = |header: &ByteRecord| {
         let places = Places::find(header)?;
         Ok(PointTable {
@@ -102,9 +115,7 @@ fn read(path: &Path, demands: Demands) -> Result<Rows> {
             places,
         })
     };
-    let progress = || bar.set_position(read.load(Ordering::Relaxed));
-    let table = records::read(open(path, read.clone())?, begin, progress)?;
-    bar.finish_and_clear();
+    let table = records::read(source, begin, progress)?;
     Ok(Rows {
         columns: table.columns,
         names: table.names,

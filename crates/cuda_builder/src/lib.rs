@@ -63,5 +63,27 @@ pub use ptxas::{PTXAS_VARIABLE, Ptxas, Resources};
 pub use record::{CheckError, CrateRecord, PtxRecord, Record, Verdict, ptx_file_name};
 pub use sources::{KernelCrate, Sources, source_hash};
 
+/// Rewrites LLVM IR as a build does; `constant_memory`: with immutable statics in constant memory.
+///
+/// Exists only for the fuzz targets of this repository.
+///
+/// # Errors
+/// If a static or a launch bound in the IR cannot be compiled.
+#[cfg(fuzzing)]
+pub fn rewrite_ir(ir: &str, constant_memory: bool) -> Result<String, BuildError> {
+    ir::rewrite(ir, constant_memory)
+}
+
+/// Checks that the statics of a PTX text fit into shared and constant memory, as a build does.
+///
+/// Exists only for the fuzz targets of this repository.
+///
+/// # Errors
+/// If they do not fit.
+#[cfg(fuzzing)]
+pub fn check_memory(package: &str, ptx: &str) -> Result<(), BuildError> {
+    memory::check(package, ptx)
+}
+
 /// rustc's name for the GPU.
 const TARGET: &str = "nvptx64-nvidia-cuda";

@@ -156,16 +156,18 @@ fn declaration(line: &str) -> Option<(&str, Variable<'_>)> {
     let element = bits / 8;
     let variable = Variable {
         name,
-        bytes: element * count,
+        bytes: element.saturating_mul(count),
         align: align.unwrap_or(element).max(1),
     };
     Some((space, variable))
 }
 
-/// Bytes of the statics one after the other, each at a multiple of its alignment.
+/// Bytes of the statics one after the other, each at a multiple of its alignment. A size beyond
+/// `usize` is the largest `usize`.
 fn total(variables: &[Variable]) -> usize {
-    variables.iter().fold(0, |end, variable| {
-        end.next_multiple_of(variable.align) + variable.bytes
+    variables.iter().fold(0usize, |end, variable| {
+        let start = end.checked_next_multiple_of(variable.align);
+        start.unwrap_or(usize::MAX).saturating_add(variable.bytes)
     })
 }
 
@@ -250,6 +252,21 @@ mod tests {
              49152: use dynamic shared memory (`shared::dynamic_shared_mem`), whose size the launch \
              gives, in place of the largest statics: `B` (49137 bytes), `A` (1 byte)"
         );
+    }
+
+    #[test]
+    fn sizes_beyond_any_memory_are_errors() {
+        for [declared, huge] in [
+            ["A[1]", "A[18446744073709551615]"],
+            ["D[2]", "D[4611686018427387904]"],
+            [".const .align 8", ".const .align 18446744073709551615"],
+        ] {
+            let error = check("kernels", &PTX.replace(declared, huge)).unwrap_err();
+            assert!(
+                error.to_string().contains("18446744073709551615"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

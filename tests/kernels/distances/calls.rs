@@ -1,21 +1,11 @@
 //! Distances of all pairs of rows, on every device, against whole numbers.
-//!
-//! # The bound
-//!
-//! The numbers are whole ones times a power of two, exact in their type, so that the squared
-//! distances are exact in `i128`. A device's are off by at most γ_{D+4}(u) times themselves, with
-//! the unit roundoff u of its arithmetic, that of the numbers or on the CPU `f64`'s: the
-//! documentation of `distances` derives it, and what it adds for rows of very different magnitudes.
-//! The exact distance has two roundings on its way to `f64`, (1 + θ) with |θ| ≤ γ_2(2⁻⁵³), and one
-//! more where it is subnormal. So |device − expected| ≤ (γ + γ') / (1 − γ') · expected, and the
-//! smallest number.
 
-use gridstride::device::DeviceKind;
 use gridstride::distances::Metric::{L2, SquaredL2};
-use gridstride::distances::{Component, Distances, Metric, reference};
+use gridstride::distances::{Distances, Metric, reference};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array2, array, s};
 
+use crate::common::rows::{Number, check, expected, numbers};
 use crate::common::{
     Random, assert_error, devices, fails, fails_with, gamma, several, with_kernels,
 };
@@ -33,32 +23,6 @@ const SIZES: [usize; 8] = [0, 1, 63, 64, 65, 127, 128, 129];
 /// Lengths of rows around the kernels' chunks and vector loads.
 const DIMS: [usize; 13] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 96];
 
-trait Number: Component + std::fmt::Debug + PartialEq {
-    /// Whole numbers below 2 to the power of this are exact.
-    const DIGITS: u32;
-    const NAN: Self;
-    const INFINITY: Self;
-    /// `whole` · 2^`exponent`, which is exact.
-    fn new(whole: i64, exponent: i32) -> Self;
-}
-
-macro_rules! number {
-    ($($type:ident)*) => {$(
-        impl Number for $type {
-            const DIGITS: u32 = $type::MANTISSA_DIGITS;
-            const NAN: $type = $type::NAN;
-            const INFINITY: $type = $type::INFINITY;
-            fn new(whole: i64, exponent: i32) -> $type {
-                // In two steps, neither of which leaves the range.
-                let half = exponent / 2;
-                let power = |exponent: i32| f64::from(exponent).exp2();
-                (whole as f64 * power(half) * power(exponent - half)) as $type
-            }
-        }
-    )*};
-}
-number! { f32 f64 }
-
 /// Whole numbers of up to `digits` binary digits and a sign that look random.
 fn whole_numbers(shape: (usize, usize), digits: u32, seed: u64) -> Array2<i64> {
     let mut random = Random(seed);
@@ -68,47 +32,6 @@ fn whole_numbers(shape: (usize, usize), digits: u32, seed: u64) -> Array2<i64> {
         let sign = if state & (1 << 8) == 0 { 1 } else { -1 };
         sign * magnitude
     })
-}
-
-fn numbers<T: Number>(whole: &Array2<i64>, exponent: i32) -> Array2<T> {
-    whole.mapv(|whole| T::new(whole, exponent))
-}
-
-fn expected(a: &Array2<i64>, b: &Array2<i64>, exponent: i32, metric: Metric) -> Array2<f64> {
-    let power = f64::from(exponent).exp2();
-    Array2::from_shape_fn((a.nrows(), b.nrows()), |(i, j)| {
-        let pairs = a.row(i).into_iter().zip(b.row(j));
-        let sum: i128 = pairs.map(|(a, b)| i128::from(a - b).pow(2)).sum();
-        match metric {
-            L2 => (sum as f64).sqrt() * power,
-            SquaredL2 => sum as f64 * power * power,
-        }
-    })
-}
-
-/// The unit roundoff of a device's arithmetic.
-fn roundoff<T: Number>(device: &Device) -> f64 {
-    let digits = match device.kind() {
-        DeviceKind::Cpu => f64::MANTISSA_DIGITS,
-        _ => T::DIGITS,
-    };
-    f64::from(digits).exp2().recip()
-}
-
-#[track_caller]
-fn check<T: Number>(device: &Device, dim: usize, result: &Array2<f64>, expected: &Array2<f64>) {
-    assert_eq!(result.dim(), expected.dim());
-    let own = gamma(dim + 4, roundoff::<T>(device));
-    let exact = gamma(2, 2f64.powi(-53));
-    let relative = (own + exact) / (1.0 - exact);
-    for ((place, &result), &expected) in result.indexed_iter().zip(expected) {
-        assert!(
-            result == expected
-                || (result - expected).abs() <= relative * expected + f64::from_bits(1),
-            "{device}, {:?}, D = {dim}, {place:?}: {result:e} instead of {expected:e}",
-            result.is_finite(),
-        );
-    }
 }
 
 /// Compares the distances of these numbers by all calls.

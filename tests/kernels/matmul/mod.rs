@@ -13,9 +13,10 @@ mod vectors;
 
 use gridstride::Device;
 use gridstride::Number;
-use gridstride::matmul::{MatMul, Scalar, reference};
-use ndarray::{Array2, ArrayView2, Axis};
+use gridstride::matmul::{MatMul, Scalar};
+use ndarray::{Array2, ArrayView2};
 
+use crate::common::products::Expected;
 use crate::common::{Random, is_slow, small};
 
 /// Calls a function for every type of numbers, with every precision.
@@ -93,55 +94,4 @@ fn check<T: Scalar>(
     c: ArrayView2<T::Sum>,
 ) {
     Expected::new(a, b).check(device, with, a, b, c);
-}
-
-/// The reference's product, and the magnitudes that bound its error.
-struct Expected {
-    exact: Array2<f64>,
-    sizes: Array2<f64>,
-}
-
-impl Expected {
-    fn new<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Expected {
-        Expected {
-            exact: reference::matmul(a, b),
-            sizes: reference::magnitudes(a, b),
-        }
-    }
-
-    /// Returns row or column `index`.
-    fn part(&self, axis: Axis, index: usize) -> Expected {
-        Expected {
-            exact: self.exact.select(axis, &[index]),
-            sizes: self.sizes.select(axis, &[index]),
-        }
-    }
-
-    /// Checks C, made of A and B in some layout, against the promised bound.
-    fn check<T: Scalar>(
-        &self,
-        device: &Device,
-        with: MatMul,
-        a: ArrayView2<T>,
-        b: ArrayView2<T>,
-        c: ArrayView2<T::Sum>,
-    ) {
-        assert_eq!(c.dim(), self.exact.dim(), "{device}, {with:?}");
-        let factor = with.error_factor::<T>(a.ncols());
-        // The reference's own error.
-        let factor = factor + MatMul::new().error_factor::<f64>(a.ncols());
-        let expected = self.exact.iter().zip(&self.sizes);
-        for ((place, c), (exact, size)) in c.indexed_iter().zip(expected) {
-            let error = (c.to_f64() - exact).abs();
-            assert!(
-                error <= factor * size,
-                "{device}, {with:?}, {} {:?}·{:?}, strides {:?} {:?}, at {place:?}: {c:?} instead of {exact}",
-                std::any::type_name::<T>(),
-                a.dim(),
-                b.dim(),
-                a.strides(),
-                b.strides(),
-            );
-        }
-    }
 }

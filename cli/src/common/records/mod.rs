@@ -4,6 +4,8 @@
 mod ahead;
 mod blocks;
 mod cells;
+#[cfg(any(test, fuzzing))]
+pub mod comparison;
 mod header;
 mod table;
 #[cfg(test)]

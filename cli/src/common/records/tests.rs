@@ -1,100 +1,10 @@
-//! Blocks parsed in parallel against csv's reader of the whole text.
+//! Texts with quotes and line ends anywhere, and sources that fail.
 
 use std::io::{self, Cursor, Read};
 
-use anyhow::Result;
-use csv::ByteRecord;
 use proptest::prelude::*;
 
-use super::table::read_blocks;
-use super::{Cells, Fault, Table, line, next_record};
-
-/// Cells of records, each with its line in the file.
-type Rows = Vec<(u64, Vec<Vec<u8>>)>;
-
-/// All rows, up to one that begins with `bad`.
-struct AllRows {
-    rows: Rows,
-}
-
-/// Rows, each with its line in the block.
-type Part = Vec<(u64, Vec<Vec<u8>>)>;
-
-impl Table for AllRows {
-    type Part = Part;
-
-    fn part(&self) -> Part {
-        Vec::new()
-    }
-
-    fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
-        if cells.cell(0).starts_with(b"bad") {
-            let what = String::from_utf8_lossy(cells.cell(0)).into_owned();
-            return Err(Fault {
-                line,
-                column: Some("first"),
-                what,
-            });
-        }
-        let cells = (0..cells.count()).map(|place| cells.cell(place).trim_ascii().to_vec());
-        part.push((line, cells.collect()));
-        Ok(())
-    }
-
-    fn add(&mut self, part: Part) -> Result<(), Fault> {
-        self.rows.extend(part);
-        Ok(())
-    }
-}
-
-/// Parses a text in blocks of about `size` bytes, which come from `source`.
-fn parallel(source: impl Read + Send + 'static, size: usize) -> Result<Vec<Vec<Vec<u8>>>> {
-    let begin = |_: &ByteRecord| Ok(AllRows { rows: Vec::new() });
-    let table = read_blocks(source, size, begin, || ())?;
-    Ok(table.rows.into_iter().map(|(_, cells)| cells).collect())
-}
-
-/// The same by csv's reader alone: rows of as many cells as the first, or the first error.
-fn sequential(text: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let mut reader = super::sequential(text);
-    let (mut record, mut rows, mut width) = (ByteRecord::new(), Vec::new(), None);
-    while next_record(&mut reader, &mut record).unwrap() {
-        let Some(width) = width else {
-            width = Some(record.len());
-            continue;
-        };
-        let (line, count) = (line(&record), record.len());
-        if count != width {
-            return Err(format!(
-                "line {line}: it has {count} cells, the header has {width}"
-            ));
-        }
-        if record[0].starts_with(b"bad") {
-            let what = String::from_utf8_lossy(&record[0]).into_owned();
-            return Err(format!("line {line}, column first: {what}"));
-        }
-        rows.push(
-            record
-                .iter()
-                .map(|cell| cell.trim_ascii().to_vec())
-                .collect(),
-        );
-    }
-    match width {
-        None => Err("the file is empty".into()),
-        Some(_) => Ok(rows),
-    }
-}
-
-/// A source that gives a few bytes at a time.
-struct Slow(Cursor<Vec<u8>>, usize);
-
-impl Read for Slow {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let end = buffer.len().min(self.1);
-        self.0.read(&mut buffer[..end])
-    }
-}
+use super::comparison::{check, parallel};
 
 /// Cells with and without quotes, which may stand anywhere.
 fn cell() -> impl Strategy<Value = String> {
@@ -130,16 +40,6 @@ fn text(width: usize) -> impl Strategy<Value = String> {
     })
 }
 
-fn check(text: &str, size: usize, step: usize) {
-    let source = Slow(Cursor::new(text.into()), step);
-    let found = parallel(source, size).map_err(|error| format!("{error:#}"));
-    assert_eq!(
-        found,
-        sequential(text.as_bytes()),
-        "{text:?} in blocks of {size}"
-    );
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -149,13 +49,13 @@ proptest! {
         size in 1..200usize,
         step in 1..64usize,
     ) {
-        check(&text, size, step);
+        check(text.as_bytes(), size, step);
     }
 
     /// Any text of the characters that matter.
     #[test]
     fn any_text(text in "[a,\"\n\r ]{0,60}", size in 1..40usize) {
-        check(&text, size, 7);
+        check(text.as_bytes(), size, 7);
     }
 }
 
@@ -165,8 +65,12 @@ fn all_block_sizes() {
     let text =
         "\u{feff}\"h1\",h2\r\n\r\n1,\"2\n\"\"3\"\n\n4,5\n\"6\",\"\"\n7,8\n9,\"bad\n\"\nbad9,\"1";
     for size in 1..text.len() + 2 {
-        check(text, size, usize::MAX);
-        check(&text.replace("bad9,\"1", "10,11"), size, usize::MAX);
+        check(text.as_bytes(), size, usize::MAX);
+        check(
+            text.replace("bad9,\"1", "10,11").as_bytes(),
+            size,
+            usize::MAX,
+        );
     }
 }
 

@@ -44,7 +44,7 @@ fn used(ir: &str) -> usize {
             .or_else(|| text.split_once(" global "))?;
         size(value, Some(POINTER))
     });
-    sizes.sum::<usize>().min(LIMIT)
+    sizes.fold(0, usize::saturating_add).min(LIMIT)
 }
 
 /// The room in bytes that a static takes if it can go to constant memory.
@@ -72,26 +72,28 @@ fn immutable_size(text: &str) -> Option<usize> {
 /// there, one with a larger alignment is at most the difference of the alignments away.
 ///
 /// rustc writes types as arrays of bytes and pointers. `None` for a type with a pointer if pointers
-/// have no size here, and for other types.
+/// have no size here, and for other types. A size beyond `usize` is the largest `usize`.
 fn size(value: &str, pointer: Option<usize>) -> Option<usize> {
     let end = match value.strip_prefix("<{") {
         Some(fields) => fields.find("}>")? + 2,
         None => value.find(']')? + 1,
     };
-    let mut bytes = 0;
+    let mut bytes = 0usize;
     for field in value[..end]
         .trim_matches(['<', '{', '}', '>', ' '])
         .split(", ")
     {
-        bytes += match field.trim() {
+        let field = match field.trim() {
             "ptr" => pointer?,
             field => {
                 let count = field.strip_prefix('[')?.strip_suffix(" x i8]")?;
                 count.parse::<usize>().ok()?
             }
         };
+        bytes = bytes.saturating_add(field);
     }
-    Some(bytes.next_multiple_of(ALIGN) + alignment(value).saturating_sub(ALIGN))
+    let rounded = bytes.checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX);
+    Some(rounded.saturating_add(alignment(value).saturating_sub(ALIGN)))
 }
 
 /// The alignment of a definition in bytes.
@@ -156,6 +158,26 @@ mod tests {
 @B = constant [49 x i8] zeroinitializer, align 1
 @C = constant [48 x i8] zeroinitializer, align 1, !dbg !0";
         assert_eq!(moves(ir), [false, false, true]);
+    }
+
+    #[test]
+    fn sizes_beyond_any_memory_fit_nowhere() {
+        let most = usize::MAX;
+        let ir = format!(
+            "\
+@A = constant <{{ [{most} x i8], [1 x i8] }}> undef, align 1
+@B = constant [{most} x i8] undef, align 1
+@C = constant [1 x i8] zeroinitializer, align {most}
+@D = constant [1 x i8] zeroinitializer, align 1"
+        );
+        assert_eq!(moves(&ir), [false, false, false, true]);
+        let full = format!(
+            "\
+@A = constant [{most} x i8] undef, section \".constant\", align 1
+@B = constant [{most} x i8] undef, section \".constant\", align 1
+@C = constant [1 x i8] zeroinitializer, align 1"
+        );
+        assert_eq!(moves(&full), [false; 3]);
     }
 
     #[test]

@@ -20,8 +20,12 @@ pub(super) fn defined_function(line: &str) -> Option<&str> {
     Some(symbol(&rest[rest.find('@')? + 1..]))
 }
 
-/// Position just behind the bracket that closes the one at `open`, strings skipped.
+/// Position just behind the bracket that closes the one at `open`, strings skipped; `None` if no
+/// bracket opens there, or none closes it.
 pub(super) fn behind_closing_bracket(line: &str, open: usize) -> Option<usize> {
+    if !line.get(open..)?.starts_with('(') {
+        return None;
+    }
     let mut depth = 0_usize;
     let mut in_string = false;
     for (position, c) in line
@@ -69,7 +73,7 @@ pub(super) fn with_aligned_parameter(line: &str, number: usize, bytes: usize) ->
     let mut depth = 0_i32;
     let ends = line[..close]
         .char_indices()
-        .skip(open + 1)
+        .skip_while(|(at, _)| *at <= open)
         .filter(|(_, c)| {
             depth += match c {
                 '(' | '[' | '{' | '<' => 1,
@@ -124,6 +128,29 @@ mod tests {
         assert_eq!(symbol("TILE, i64 4"), "TILE");
         assert_eq!(symbol("a.b$c-d)"), "a.b$c-d");
         assert_eq!(symbol("\"odd name\" = global"), "\"odd name\"");
+    }
+
+    #[test]
+    fn a_line_without_parameters_has_no_bracket_that_closes() {
+        for (line, open) in [
+            ("@f) (", 2),
+            ("@fé()", 2),
+            ("@f", 2),
+            ("@f(", 2),
+            ("@f(\")", 2),
+        ] {
+            assert_eq!(behind_closing_bracket(line, open), None, "{line}");
+        }
+        assert_eq!(behind_closing_bracket("@f(a(\")\")) #0", 2), Some(10));
+    }
+
+    /// Positions are bytes, not characters.
+    #[test]
+    fn parameters_are_counted_behind_any_name() {
+        let line = "define ptx_kernel void @\"größe\"(i32 %a, ptr %b, i64 %c) {";
+        let aligned = with_aligned_parameter(line, 1, 64).unwrap();
+        assert_eq!(aligned, line.replace("ptr %b", "ptr alignstack(64) %b"));
+        assert_eq!(with_aligned_parameter(line, 3, 64), None);
     }
 
     #[test]

@@ -7,10 +7,11 @@ mod slide;
 
 use gridstride::Device;
 use gridstride::distances::Metric;
-use gridstride::distances::{Component, Distances, Nearest};
+use gridstride::distances::{Component, Distances};
 use ndarray::{Array2, ArrayView2};
 
 use crate::common::Random;
+use crate::common::rows::sorted;
 
 trait Number: Component + From<f32> {}
 impl Number for f32 {}
@@ -28,24 +29,6 @@ fn uneven<T: Number>(count: usize, dim: usize, seed: u64) -> Array2<T> {
     Array2::from_shape_simple_fn((count, dim), || {
         T::from(random.within(-(1 << 23), 1 << 23) as f32)
     })
-}
-
-/// Sorts each row of a matrix by distance, then by index.
-fn sorted(matrix: &Array2<f64>, k: usize) -> Nearest {
-    let shape = (matrix.nrows(), k);
-    let mut found = Nearest {
-        indices: Array2::zeros(shape),
-        distances: Array2::zeros(shape),
-    };
-    for (i, row) in matrix.outer_iter().enumerate() {
-        let mut order: Vec<usize> = (0..row.len()).collect();
-        order.sort_by(|&a, &b| row[a].total_cmp(&row[b]).then(a.cmp(&b)));
-        for (j, &index) in order[..k].iter().enumerate() {
-            found.indices[[i, j]] = index as u64;
-            found.distances[[i, j]] = row[index];
-        }
-    }
-    found
 }
 
 fn with(metric: Metric) -> Distances {

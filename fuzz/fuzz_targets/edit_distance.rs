@@ -1,0 +1,12 @@
+//! Edit distances on the CPU, against the reference.
+
+#![no_main]
+
+use arbitrary::Unstructured;
+use gridstride_fuzz::{calls, cpu};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    // An error is the end of the data.
+    let _ = calls::edit_distance(cpu(), &mut Unstructured::new(data));
+});

@@ -1,0 +1,80 @@
+//! Points of time series from CSV: the points of each series in the order of the file.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+use arbitrary::Arbitrary;
+use csv::ByteRecord;
+use gridstride_fuzz::common::records::{column, next_record, sequential};
+use gridstride_fuzz::time_series::points_file::{Demands, parse};
+use gridstride_fuzz::time_series::time::{self, Unit};
+use gridstride_fuzz::time_series::value;
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Arbitrary, Debug)]
+struct Input<'a> {
+    needs_order: bool,
+    width: i64,
+    origin: i64,
+    text: &'a [u8],
+}
+
+/// Timestamps and bits of values.
+type Points = Vec<(i64, u64)>;
+
+/// The points of each series by its name, one record after the other; `None` if the text is
+/// refused.
+fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> {
+    let mut reader = sequential(text);
+    let (mut header, mut record) = (ByteRecord::new(), ByteRecord::new());
+    if !next_record(&mut reader, &mut header).ok()? {
+        return None;
+    }
+    let place = |name| column(&header, name).ok();
+    let (timestamps, values) = (place("timestamp")??, place("value")??);
+    let names = place("series")?;
+    let mut series = BTreeMap::<String, Points>::new();
+    if names.is_none() {
+        series.insert(String::new(), Vec::new());
+    }
+    while next_record(&mut reader, &mut record).ok()? {
+        if record.len() != header.len() {
+            return None;
+        }
+        let timestamp = time::parse(record[timestamps].trim_ascii(), demands.unit).ok()?;
+        let value = value::parse(record[values].trim_ascii()).ok()?;
+        let name = names.map_or(&b""[..], |place| record[place].trim_ascii());
+        let points = series.entry(String::from_utf8(name.to_vec()).ok()?);
+        let points = points.or_default();
+        let latest = points.last().map_or(i64::MIN, |(timestamp, _)| *timestamp);
+        if demands.order && timestamp < latest || timestamp < demands.lowest {
+            return None;
+        }
+        points.push((timestamp, value.to_bits()));
+    }
+    Some(series)
+}
+
+fuzz_target!(|input: Input| {
+    let demands = Demands::new(Unit::Ns, input.needs_order, input.width, input.origin);
+    let rows = parse(Cursor::new(input.text.to_vec()), demands, || ());
+    let found = rows.ok().map(|rows| {
+        let points = rows.group();
+        assert_eq!(points.offsets.last(), Some(&points.len()));
+        let names = points.names.clone().unwrap_or_else(|| vec![String::new()]);
+        assert_eq!(names.len(), points.series_count());
+        let series = names.into_iter().zip(points.offsets.windows(2));
+        let series = series.map(|(name, range)| {
+            let range = range[0]..range[1];
+            let values = points.values[range.clone()]
+                .iter()
+                .map(|value| value.to_bits());
+            let timestamps = points.timestamps[range].iter().copied();
+            (name, timestamps.zip(values).collect())
+        });
+        series.collect::<BTreeMap<String, Points>>()
+    });
+    assert_eq!(found, expected(input.text, &demands));
+});

@@ -1,0 +1,7 @@
+//! The readers of `gridstride tensor-sketch`.
+#![allow(dead_code)]
+
+#[path = "../../cli/src/tensor_sketch/fasta.rs"]
+pub mod fasta;
+#[path = "../../cli/src/tensor_sketch/tables_file.rs"]
+pub mod tables_file;
