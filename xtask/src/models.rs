@@ -26,8 +26,7 @@ pub fn run() -> Result<()> {
 /// Runs tests with miri of the nightly.
 pub fn interpret() -> Result<()> {
     // Miri adds errors to what numbers' functions return unless they are to be deterministic.
-    // Crossbeam's queues keep to the rules of tree borrows alone, and rayon's threads never end.
-    let flags = "-Zmiri-disable-isolation -Zmiri-deterministic-floats -Zmiri-tree-borrows -Zmiri-ignore-leaks";
+    let flags = "-Zmiri-disable-isolation -Zmiri-deterministic-floats";
     MIRI.iter().try_for_each(|arguments| {
         let mut cargo = Command::new("rustup");
         cargo
