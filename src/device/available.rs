@@ -138,6 +138,7 @@ mod tests {
     }
 
     #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "miri does not have what sysinfo asks the system")]
     #[test]
     fn the_system_says_what_it_has() {
         let memory = MemoryState::now().unwrap();

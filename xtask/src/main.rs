@@ -18,6 +18,7 @@ mod ptx;
 mod ptxas;
 mod race;
 mod rust_cuda;
+mod sanitize;
 mod table;
 
 use std::error::Error;
@@ -100,6 +101,14 @@ enum Chore {
         /// Parts of the names of tests; all by default.
         filters: Vec<String>,
     },
+    /// Run the tests of the library on the CPU with a sanitizer, on small inputs; needs a nightly, for
+    /// `thread` with rust-src.
+    Sanitize {
+        /// Which one.
+        sanitizer: sanitize::Sanitizer,
+        /// Parts of the names of tests; all by default.
+        filters: Vec<String>,
+    },
     /// Compile the example kernels and compile tests of a checkout of Rust-CUDA against this
     /// workspace's cuda_std, and run the examples' kernels in the simulator.
     RustCuda(rust_cuda::Options),
@@ -125,6 +134,7 @@ fn main() -> ExitCode {
         Chore::Profile(options) => profile::run(&options),
         Chore::Guide { names } => guide::check(&names),
         Chore::Race { package, filters } => race::run(package.as_deref(), &filters),
+        Chore::Sanitize { sanitizer, filters } => sanitize::run(sanitizer, &filters),
         Chore::RustCuda(options) => rust_cuda::check(&options),
     };
     match result {
