@@ -3,4 +3,5 @@
 mod calls;
 mod devices;
 mod nearest;
+mod properties;
 mod slide;

@@ -7,6 +7,7 @@ mod emulated;
 mod exact;
 mod kernels;
 mod page_locked;
+mod properties;
 mod rounded;
 mod tiles;
 mod vectors;
