@@ -1,5 +1,6 @@
 //! Distances of all pairs of rows, on every device.
 
+mod adversarial;
 mod calls;
 mod devices;
 mod nearest;

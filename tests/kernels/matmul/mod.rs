@@ -1,5 +1,6 @@
 //! Products of matrices, on every device, against ndarray's `dot` in f64.
 
+mod adversarial;
 mod calls;
 mod cast;
 mod devices;
