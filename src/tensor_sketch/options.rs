@@ -31,13 +31,17 @@ use super::tables::Tables;
 ///
 /// # Accuracy
 ///
-/// In the Fourier form the error of an entry of row k is at most about 1500·t·2⁻²⁴·C(n, k) in
-/// `f32`, and (3000·t + 2·D)·2⁻⁵³·C(n, k) in `f64`. If this bound is below 1/2, the entry, a whole
-/// number, is exact. In practice the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and
-/// 10⁻¹⁴ in `f64`.
+/// In the Fourier form the error of an entry of row k is at most 1500·t·2⁻²⁴·C(n, k) in `f32`, and
+/// (3200·t + 2·D)·2⁻⁵³·C(n, k) in `f64`, for sequences of up to 8 Mi letters; each further 8 Mi add
+/// 26·t·2⁻⁵³·C(n, k). If this bound is below 1/2, the entry, a whole number, is exact. In practice
+/// the error of a sketch is 10⁻⁷ to 10⁻⁶ of its norm in `f32`, and 10⁻¹⁴ in `f64`.
 ///
-/// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`:
-/// the error of an entry is at most about n·2⁻²⁴ times the sum of its terms' absolute values.
+/// In the direct form the CPU sums in `f64` and rounds once at the end. Other devices sum in `f32`.
+/// Each term passes at most one addition for each of n letters, so the error of an entry is at most
+/// γ_n = n·u / (1 − n·u) times the sum of its terms' absolute values, with u = 2⁻⁵³ on the CPU and
+/// 2⁻²⁴ elsewhere.
+///
+/// Normalised entries have three more roundings: of C(n, k), of the quotient and of the result.
 ///
 /// Results are deterministic: they depend neither on the number of threads nor on other sequences
 /// of the call. Instruction sets differ in the last bits.

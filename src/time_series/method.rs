@@ -75,9 +75,9 @@ statistics! {
     SUM = Sum, "sum";
     /// The sum divided by the number of values: finite if all values are finite.
     MEAN = Mean, "mean";
-    /// The smallest value.
+    /// The smallest value. Of zeros with different signs it is the first.
     MIN = Min, "min";
-    /// The largest value.
+    /// The largest value. Of zeros with different signs it is the first.
     MAX = Max, "max";
     /// The first value.
     FIRST = First, "first";
@@ -101,7 +101,7 @@ impl Method {
     /// h = (n − 1)·percent/100, interpolated linearly between the neighbours v₀ and v₁ of h as
     /// v₀ + (h − ⌊h⌋)·(v₁ − v₀). If h is an integer or v₀ = v₁, the percentile is v₀, also beside
     /// an infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the
-    /// percentile is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋).
+    /// percentile is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋). In the ascending order −0 comes before 0.
     pub const fn percentile(percent: f64) -> Method {
         Method::new(Kind::Percentile(percent))
     }

@@ -111,7 +111,8 @@ impl TimeBuckets {
     }
 }
 
-/// How to treat NaN among the values, for all methods. Duplicates are left out before.
+/// How to treat NaN among the values, for all methods, whatever its sign and payload. Duplicates are
+/// left out before. The sign and the payload of a result that is NaN are unspecified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Nan {
     /// All methods skip NaN, and rates are computed between the other values. A bucket with nothing

@@ -1,12 +1,14 @@
 //! Every public call of every kernel on small data, for tests of what all calls have in common:
-//! failing allocations, failing drivers, leaks, and many threads.
+//! failing allocations, failing drivers, leaks, many threads, and determinism.
 //!
-//! The data are whole numbers, so that the results of all devices are equal.
+//! [`Data::new`] has whole numbers, so that the results of all devices are equal.
+//! [`Data::fractions`] has numbers whose sums are rounded.
 
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
 use gridstride::device::{DeviceArray, Element};
 use gridstride::distances::{DeviceWindows, Distances, Metric, Nearest, Windows};
 use gridstride::edit_distance::{EditDistance, edit_distances_within};
+use gridstride::half::bf16;
 use gridstride::matmul::{MatMul, Precision};
 use gridstride::pipeline::{Pipeline, add};
 use gridstride::primitives::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
@@ -42,6 +44,8 @@ impl Call {
 pub struct Data {
     rows: Array2<f64>,
     other_rows: Array2<f64>,
+    /// Columns for the rows.
+    square: Array2<f64>,
     floats: Array2<f32>,
     other_floats: Array2<f32>,
     boxes: Array2<i32>,
@@ -52,6 +56,8 @@ pub struct Data {
     keys: Vec<u64>,
     /// Rows of windows, at which each sequence begins.
     offsets: Vec<usize>,
+    /// Points, at which each series begins.
+    point_offsets: Vec<usize>,
     sequences: Sequences,
     other_sequences: Sequences,
     codes: Array1<u8>,
@@ -62,9 +68,35 @@ impl Data {
     /// Returns data whose arrays have about `size` rows.
     pub fn new(size: usize) -> Data {
         let mut random = Random(size as u64);
+        let matrix = Array2::from_shape_simple_fn((size, 12), || random.within(0, 8) as f64);
+        let values = (0..size).map(|i| (i * 7 % 32) as f64).collect();
+        Data::with(
+            size,
+            [s![.., ..6], s![.., 6..]].map(|half| matrix.slice(half).to_owned()),
+            values,
+        )
+    }
+
+    /// As [`Data::new`], with rows of `width` numbers and with `points` values of a time series. The
+    /// numbers have 53 bits and different exponents, so that each order of additions gives other
+    /// bits.
+    pub fn fractions(size: usize, width: usize, points: usize) -> Data {
+        let mut random = Random(size as u64);
+        let mut number = || {
+            let exponent = random.within(-60, -50) as i32;
+            random.within(-1 << 53, 1 << 53) as f64 * 2f64.powi(exponent)
+        };
+        let mut matrix = || Array2::from_shape_simple_fn((size, width), &mut number);
+        let matrices = [matrix(), matrix()];
+        let values = Array1::from_shape_simple_fn(points, number);
+        Data::with(size, matrices, values)
+    }
+
+    /// Returns data with these rows and values.
+    fn with(size: usize, rows: [Array2<f64>; 2], values: Array1<f64>) -> Data {
+        let mut random = Random(size as u64);
         let mut number = |most: i64| random.within(0, most);
-        let mut matrix = |width: usize| Array2::from_shape_fn((size, width), |_| number(8) as f64);
-        let [rows, other_rows] = [matrix(6), matrix(6)];
+        let [rows, other_rows] = rows;
         let floats = rows.mapv(|x| x as f32);
         let other_floats = other_rows.mapv(|x| x as f32);
         let extent = 4 * (size as f64).sqrt() as i64 + 4;
@@ -87,14 +119,18 @@ impl Data {
         };
         let [sequences, other_sequences] = [sequences(), sequences()];
         Data {
+            square: (other_rows.t().dot(&rows))
+                .as_standard_layout()
+                .into_owned(),
             rows,
             other_rows,
             floats,
             other_floats,
             boxes,
             other_boxes,
-            timestamps: (0..size as i64).map(|i| 3 * i + i % 2).collect(),
-            values: (0..size).map(|i| (i * 7 % 32) as f64).collect(),
+            timestamps: (0..values.len() as i64).map(|i| 3 * i + i % 2).collect(),
+            point_offsets: vec![0, values.len() / 3, values.len()],
+            values,
             integers: (0..size).map(|i| (i * 77 % 991) as i32 - 400).collect(),
             keys: (0..size).map(|_| number(1 << 20) as u64).collect(),
             offsets: vec![0, size / 3, size],
@@ -125,6 +161,11 @@ impl Data {
 /// Returns the numbers of an array.
 fn all<T: Copy + Into<f64>, D: Dimension>(array: Array<T, D>) -> Vec<f64> {
     array.iter().map(|&x| x.into()).collect()
+}
+
+/// Returns sixteen-bit factors.
+fn halves(rows: &Array2<f64>) -> Array2<bf16> {
+    rows.mapv(bf16::from_f64)
 }
 
 fn downloaded<T: Element + Into<f64>, D: Dimension>(array: DeviceArray<T, D>) -> Result<Vec<f64>> {
@@ -193,6 +234,21 @@ pub static CALLS: &[Call] = calls! {
         Ok(all(options.matmul(on, d.floats.view(), d.other_floats.t())?))
     },
     "matmul (long)": |d, on| Ok(all(MatMul::new().matmul(on, d.rows.t(), d.other_rows.view())?)),
+    "matmul (row-major)": |d, on| {
+        let [a, b] = [d.rows.view(), d.square.view()];
+        Ok(all(MatMul::new().matmul(on, a, b)?))
+    },
+    "matmul (f32)": |d, on| {
+        Ok(all(MatMul::new().matmul(on, d.floats.view(), d.other_floats.t())?))
+    },
+    "matmul (bf16)": |d, on| {
+        let (a, b) = (halves(&d.rows), halves(&d.other_rows));
+        Ok(all(MatMul::new().matmul(on, a.view(), b.t())?))
+    },
+    "matmul_as": |d, on| {
+        let (a, b) = (halves(&d.rows), halves(&d.other_rows));
+        Ok(all(MatMul::new().matmul_as::<bf16, _, _, _>(on, a.view(), b.t())?))
+    },
     "matmul_into": |d, on| {
         let mut c = Array2::zeros((d.rows.nrows(), d.rows.nrows()));
         MatMul::new().matmul_into(on, d.rows.view(), d.other_rows.t(), c.view_mut())?;
@@ -219,9 +275,16 @@ pub static CALLS: &[Call] = calls! {
         MatMul::new().gemm_device(2.0, &a, b.view().t(), -1.0, &mut c)?;
         downloaded(c)
     },
+    "matmul_device_as": |d, on| {
+        let [a, b] = upload(&on[0], [&halves(&d.rows), &halves(&d.other_rows)])?;
+        downloaded(MatMul::new().matmul_device_as::<bf16, _, _, _>(&a, b.view().t())?)
+    },
     "cast": |d, on| downloaded(on[0].upload(&d.rows)?.cast::<f32>()?),
 
     "distances": |d, on| Ok(all(l2().distances(on, d.rows.view(), d.other_rows.view())?)),
+    "distances (f32)": |d, on| {
+        Ok(all(l2().distances(on, d.floats.view(), d.other_floats.view())?))
+    },
     "distances_into": |d, on| {
         let mut out = Array2::zeros((d.rows.nrows(), d.rows.nrows()));
         l2().distances_into(on, d.rows.view(), d.other_rows.view(), out.view_mut())?;
@@ -251,6 +314,9 @@ pub static CALLS: &[Call] = calls! {
         downloaded(out)
     },
     "nearest": |d, on| Ok(found(l2().nearest(on, d.rows.view(), d.other_rows.view(), 3)?)),
+    "nearest (f32)": |d, on| {
+        Ok(found(l2().nearest(on, d.floats.view(), d.other_floats.view(), 3)?))
+    },
     "nearest_into": |d, on| {
         let shape = (d.rows.nrows(), 3);
         let (mut indices, mut distances) = (Array2::<u64>::zeros(shape), Array2::zeros(shape));
@@ -292,6 +358,12 @@ pub static CALLS: &[Call] = calls! {
         let [a, b] = d.windows()?;
         Ok(found(l2().slide_nearest(on, a, b, 1)?))
     },
+    "slide_nearest_into": |d, on| {
+        let [a, b] = d.windows()?;
+        let (mut indices, mut distances) = (Array2::<u64>::zeros((2, 1)), Array2::zeros((2, 1)));
+        l2().slide_nearest_into(on, a, b, indices.view_mut(), distances.view_mut())?;
+        Ok(found(Nearest { indices, distances }))
+    },
     "slide_distances_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
         let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
@@ -308,10 +380,24 @@ pub static CALLS: &[Call] = calls! {
         let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
         downloaded(l2().slide_paired_device(a, b)?)
     },
+    "slide_paired_device_into": |d, on| {
+        let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
+        let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
+        let mut out = on[0].upload(&Array1::zeros(2))?;
+        l2().slide_paired_device_into(a, b, &mut out)?;
+        downloaded(out)
+    },
     "slide_nearest_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
         let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
         Ok(found(l2().slide_nearest_device(a, b, 1)?.download()?))
+    },
+    "slide_nearest_device_into": |d, on| {
+        let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
+        let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
+        let mut there = l2().slide_nearest_device(a, b, 1)?;
+        l2().slide_nearest_device_into(a, b, &mut there.indices, &mut there.distances)?;
+        Ok(found(there.download()?))
     },
 
     "edit_distances": |d, on| {
@@ -376,9 +462,22 @@ pub static CALLS: &[Call] = calls! {
     "sketch_rows_device": |d, on| {
         downloaded(d.sketcher().sketch_rows_device(&d.sequences.upload(&on[0])?)?)
     },
+    "sketch_rows_device_into": |d, on| {
+        let sequences = d.sequences.upload(&on[0])?;
+        let mut out = on[0].upload(&Array3::zeros((d.sequences.len(), 3, 16)))?;
+        d.sketcher().sketch_rows_device_into(&sequences, &mut out)?;
+        downloaded(out)
+    },
     "windows_device": |d, on| {
         let single = Sequences::from_iter([&d.codes]).upload(&on[0])?;
         downloaded(d.sketcher().windows_device(&single, 9, 2)?)
+    },
+    "windows_device_into": |d, on| {
+        let single = Sequences::from_iter([&d.codes]).upload(&on[0])?;
+        let count = (d.codes.len() - 9) / 2 + 1;
+        let mut out = on[0].upload(&Array2::zeros((count, 16)))?;
+        d.sketcher().windows_device_into(&single, 9, 2, &mut out)?;
+        downloaded(out)
     },
     "SketchSession": |d, on| {
         let sketcher = d.sketcher();
@@ -411,12 +510,22 @@ pub static CALLS: &[Call] = calls! {
         Ok(all(out))
     },
     "self_counts": |d, on| Ok(all(BoxOverlap::new().self_counts(on, d.boxes.view())?)),
+    "self_counts_into": |d, on| {
+        let mut out = Array1::zeros(d.boxes.nrows());
+        BoxOverlap::new().self_counts_into(on, d.boxes.view(), out.view_mut())?;
+        Ok(all(out))
+    },
     "matrix": |d, on| {
         let matrix = BoxOverlap::new().matrix(on, d.boxes.view(), d.other_boxes.view(), 2)?;
         Ok(all(matrix.indices))
     },
     "slices": |d, on| {
         let slices = BoxOverlap::new().slices(on, d.boxes.view(), d.other_boxes.view(), 20)?;
+        let counts = slices.map(|slice| Ok(slice?.overlaps.pair_count()));
+        Ok(vec![counts.sum::<Result<usize>>()? as f64])
+    },
+    "self_slices": |d, on| {
+        let slices = BoxOverlap::new().self_slices(on, d.boxes.view(), 20)?;
         let counts = slices.map(|slice| Ok(slice?.overlaps.pair_count()));
         Ok(vec![counts.sum::<Result<usize>>()? as f64])
     },
@@ -440,6 +549,17 @@ pub static CALLS: &[Call] = calls! {
     "self_counts_device": |d, on| {
         downloaded(BoxOverlap::new().self_counts_device(&on[0].upload(&d.boxes)?)?)
     },
+    "counts_device_into": |d, on| {
+        let [a, b] = upload(&on[0], [&d.boxes, &d.other_boxes])?;
+        let mut out = on[0].upload(&Array1::zeros(d.boxes.nrows()))?;
+        BoxOverlap::new().counts_device_into(&a, &b, &mut out)?;
+        downloaded(out)
+    },
+    "self_counts_device_into": |d, on| {
+        let mut out = on[0].upload(&Array1::zeros(d.boxes.nrows()))?;
+        BoxOverlap::new().self_counts_device_into(&on[0].upload(&d.boxes)?, &mut out)?;
+        downloaded(out)
+    },
     "matrix_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.boxes, &d.other_boxes])?;
         Ok(all(BoxOverlap::new().matrix_device(&a, &b, 2)?.download()?.indices))
@@ -454,9 +574,27 @@ pub static CALLS: &[Call] = calls! {
         let filled = TimeBuckets::every(2).methods(&[Method::SUM]).fill(Fill::Previous);
         Ok(columns(filled.aggregate(on, d.timestamps.view(), d.values.view())?))
     },
+    "aggregate (selecting)": |d, on| {
+        let methods = [Method::COUNT, Method::MIN, Method::MAX, Method::FIRST, Method::LAST];
+        let methods = [&methods[..], &[Method::MEDIAN, Method::percentile(95.0)]].concat();
+        let selecting = TimeBuckets::every(35).methods(&methods);
+        Ok(columns(selecting.aggregate(on, d.timestamps.view(), d.values.view())?))
+    },
+    "aggregate (rates)": |d, on| {
+        let rates = TimeBuckets::every(35).methods(&[Method::LAST.rate(), Method::MAX.rate()]);
+        Ok(columns(rates.aggregate(on, d.timestamps.view(), d.values.view())?))
+    },
+    "aggregate (deviations)": |d, on| {
+        let deviations = TimeBuckets::every(35).methods(&[Method::VAR, Method::STD]);
+        Ok(columns(deviations.aggregate(on, d.timestamps.view(), d.values.view())?))
+    },
+    "aggregate (long buckets)": |d, on| {
+        let long = TimeBuckets::every(1 << 40).methods(&[Method::SUM, Method::VAR]);
+        Ok(columns(long.aggregate(on, d.timestamps.view(), d.values.view())?))
+    },
     "aggregate_series": |d, on| {
         let (timestamps, values) = (d.timestamps.view(), d.values.view());
-        Ok(columns(buckets().aggregate_series(on, &d.offsets, timestamps, values)?))
+        Ok(columns(buckets().aggregate_series(on, &d.point_offsets, timestamps, values)?))
     },
     "aggregate_into": |d, on| {
         let count = d.timestamps.len();
@@ -468,13 +606,26 @@ pub static CALLS: &[Call] = calls! {
         starts.slice_mut(s![length..]).fill(0);
         Ok(times(&starts).into_iter().chain(out).collect())
     },
+    "aggregate_series_into": |d, on| {
+        let count = d.timestamps.len();
+        let (mut starts, mut out) = (Array1::zeros(count), Array2::zeros((4, count)));
+        let (timestamps, values) = (d.timestamps.view(), d.values.view());
+        let places = (starts.view_mut(), out.view_mut());
+        let offsets = buckets().aggregate_series_into(
+            on, &d.point_offsets, timestamps, values, places.0, places.1,
+        )?;
+        let length = offsets[2];
+        out.slice_mut(s![.., length..]).fill(0.0);
+        starts.slice_mut(s![length..]).fill(0);
+        Ok(times(&starts).into_iter().chain(out).collect())
+    },
     "summaries": |d, on| {
         let found = buckets().summaries(on, d.timestamps.view(), d.values.view())?;
         Ok(columns(found.columns(&[Method::SUM], 0)?))
     },
     "summaries_series": |d, on| {
         let (timestamps, values) = (d.timestamps.view(), d.values.view());
-        let found = buckets().summaries_series(on, &d.offsets, timestamps, values)?;
+        let found = buckets().summaries_series(on, &d.point_offsets, timestamps, values)?;
         Ok(columns(found.columns(&[Method::SUM], 0)?))
     },
     "aggregate_device": |d, on| {
@@ -483,13 +634,18 @@ pub static CALLS: &[Call] = calls! {
     },
     "aggregate_series_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
-        let found = buckets().aggregate_series_device(&d.offsets, &timestamps, &values)?;
+        let found = buckets().aggregate_series_device(&d.point_offsets, &timestamps, &values)?;
         Ok(columns(found.download()?))
     },
     "summaries_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
         let found = buckets().summaries_device(&timestamps, &values)?.download()?;
         Ok(columns(found.columns(&[Method::SUM], 0)?))
+    },
+    "summaries_series_device": |d, on| {
+        let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
+        let found = buckets().summaries_series_device(&d.point_offsets, &timestamps, &values)?;
+        Ok(columns(found.download()?.columns(&[Method::SUM], 0)?))
     },
     "bucket_counts": |d, on| Ok(counts(bucket_counts(on, d.timestamps.view(), 35, 0)?)),
     "bucket_counts_device": |d, on| {

@@ -6,6 +6,7 @@ mod calls;
 mod common;
 mod distances;
 mod edit_distance;
+mod exact;
 mod matmul;
 mod primitives;
 mod tensor_sketch;

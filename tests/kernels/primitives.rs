@@ -1,5 +1,7 @@
 //! Prefix sums and radix sort, on every device, against the standard library's.
 
+mod properties;
+
 use std::ops::Range;
 
 use gridstride::primitives::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};

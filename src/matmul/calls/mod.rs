@@ -68,6 +68,11 @@ impl MatMul {
     /// `f16` or `bf16` is rounded once more, with a relative error of at most u = 2⁻¹¹ or 2⁻⁸: its
     /// factor is (1 + f)·(1 + u) − 1.
     ///
+    /// Products of `f32` and `f64` in [`Precision::Full`] that underflow add at most
+    /// (k·|α| + 2)·η/2, with the smallest positive number η, 2⁻¹⁴⁹ or 2⁻¹⁰⁷⁴: each product that is
+    /// added, the product with α and that with β lose at most η/2, and sums of numbers below the
+    /// normal range are exact.
+    ///
     /// In [`Precision::F32ByBf16x6`], the second term of a number is at most v·(1 + v) and the third
     /// at most v² times the number, where v = 2⁻⁸ is the unit roundoff of `bf16`. The products that
     /// are left out are at most 2v³(1 + v) + v⁴ < 2⁻²² of |A|·|B|. Sums of J = min(k, 2048) products of

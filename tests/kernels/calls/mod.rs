@@ -1,7 +1,9 @@
 //! Every form of every call that the page `calls.md` of the guide lists, with a file for each
-//! kernel: on each device, on a stream too, every form gives what the plain call gives.
+//! kernel: on each device, on a stream too, every form gives what the plain call gives. The page's
+//! table of what is deterministic is tested in `determinism`.
 
 mod box_overlap;
+mod determinism;
 mod distances;
 mod edit_distance;
 mod matmul;

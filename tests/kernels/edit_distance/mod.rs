@@ -1,5 +1,6 @@
 //! Edit distances: exact whole numbers, compared with the table of the definition.
 
+mod adversarial;
 mod calls;
 mod devices;
 mod properties;

@@ -1,5 +1,6 @@
 //! Products of matrices, on every device, against ndarray's `dot` in f64.
 
+mod adversarial;
 mod calls;
 mod cast;
 mod devices;
@@ -7,6 +8,7 @@ mod emulated;
 mod exact;
 mod kernels;
 mod page_locked;
+mod properties;
 mod rounded;
 mod tiles;
 mod vectors;

@@ -1,6 +1,7 @@
 //! The tensor sketch, on every device and in every form.
 
 mod accuracy;
+mod adversarial;
 mod calls;
 mod devices;
 mod properties;

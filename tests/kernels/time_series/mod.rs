@@ -1,6 +1,7 @@
 //! Aggregation of time series, on every device, against the reference.
 
 mod accuracy;
+mod adversarial;
 mod calls;
 mod devices;
 mod existing;
