@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Unstructured;
 use cuda_std::host::LaunchConfig;
 use cuda_std::prelude::*;
 use libfuzzer_sys::fuzz_target;

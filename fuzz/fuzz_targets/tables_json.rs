@@ -4,9 +4,9 @@
 
 use arbitrary::Arbitrary;
 use gridstride::tensor_sketch::{Form, TensorSketch};
+use gridstride_fuzz::Reference;
+use gridstride_fuzz::cpu;
 use gridstride_fuzz::tensor_sketch::tables_file::parse;
-use gridstride_fuzz::tests::sketch::Reference;
-use gridstride_fuzz::{Device, cpu};
 use libfuzzer_sys::fuzz_target;
 use ndarray::ArrayView1;
 
@@ -31,10 +31,9 @@ fuzz_target!(|input: Input| {
     let codes: Vec<u8> = (0..12u8)
         .map(|place| (place * 5) % input.alphabet_size)
         .collect();
-    let device: &Device = cpu();
     let sketcher = TensorSketch::new(tables.clone()).form(Form::Direct);
     let row = sketcher
-        .sketch_one(device, ArrayView1::from(&codes))
+        .sketch_one(cpu(), ArrayView1::from(&codes))
         .unwrap();
     let reference = Reference::new(&tables, ArrayView1::from(&codes));
     reference.check_last_row(row.view(), false, Form::Direct);

@@ -9,16 +9,17 @@ pub mod common;
 pub mod tensor_sketch;
 pub mod time_series;
 
-/// The references and error bounds of the tests.
-#[path = "../../tests/common/mod.rs"]
-pub mod tests;
-
 pub mod calls;
 mod inputs;
+// Private, so that its list of all calls is not compiled.
+#[path = "../../tests/common/mod.rs"]
+mod tests;
 
 use std::sync::OnceLock;
 
-pub use gridstride::Device;
+use gridstride::Device;
+
+pub use tests::sketch::Reference;
 
 /// Returns the CPU.
 pub fn cpu() -> &'static Device {

@@ -79,6 +79,7 @@ fn safety_comments_give_an_argument() {
         "cli",
         "crates",
         "examples",
+        "fuzz",
         "integrations",
         "kernels-gpu",
         "python",

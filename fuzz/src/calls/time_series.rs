@@ -23,8 +23,7 @@ pub fn time_series(device: &Device, u: &mut Unstructured) -> Result<()> {
     }
 }
 
-/// Draws a value, whose statistics are within the bounds of the tests: a whole number, or one of
-/// any size. `none_finite`: also NaN and infinities.
+/// Draws a whole number, or a number of another size. `is_special`: also NaN, infinities and -0.0.
 fn value(u: &mut Unstructured, is_special: bool) -> Result<f64> {
     Ok(match u.int_in_range(0..=15)? {
         0 if is_special => f64::NAN,

@@ -14,7 +14,6 @@ mod tiles;
 mod vectors;
 
 use gridstride::Device;
-use gridstride::Number;
 use gridstride::matmul::{MatMul, Scalar};
 use ndarray::{Array2, ArrayView2};
 

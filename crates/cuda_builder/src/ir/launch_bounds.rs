@@ -27,6 +27,8 @@ pub(super) fn from_markers(ir: &str) -> Result<String, BuildError> {
     for text in ir.lines() {
         if text.starts_with("define ") {
             define = Some(lines.len());
+            lines.push(text.to_owned());
+            continue;
         }
         match (marker(text), define) {
             (Some(marker), Some(define)) => {
@@ -162,6 +164,12 @@ mod tests {
                 .to_string()
                 .contains("given twice")
         );
+    }
+
+    #[test]
+    fn a_definition_is_no_marker() {
+        let ir = format!("{DEFINE} call void asm sideeffect \"// cuda_builder minctasm 2\"\n");
+        assert_eq!(from_markers(&ir).unwrap(), ir);
     }
 
     #[test]
