@@ -1,5 +1,6 @@
 //! The reader of `gridstride time-series`.
-#![allow(dead_code)]
+// These items are public here alone.
+#![allow(dead_code, clippy::len_without_is_empty)]
 
 #[path = "../../cli/src/time_series/columns.rs"]
 pub mod columns;

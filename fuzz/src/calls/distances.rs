@@ -45,7 +45,7 @@ fn rows<T: Number + std::ops::Neg<Output = T>>(
     let (a, b) = (whole(u, (n, dim), digits)?, whole(u, (m, dim), digits)?);
     let expected = expected(&a, &b, exponent, metric);
     let (mut a, b) = (numbers::<T>(&a, exponent), numbers::<T>(&b, exponent));
-    if a.len() > 0 && u.ratio(1, 16)? {
+    if !a.is_empty() && u.ratio(1, 16)? {
         let special = *u.choose(&[T::NAN, T::INFINITY, -T::INFINITY])?;
         let place = u.choose_index(a.len())?;
         a[[place / dim, place % dim]] = special;
