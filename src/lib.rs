@@ -40,9 +40,10 @@
 //! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
 //! # Determinism
-//! Each call returns the same bits in every run on the same device. A table in
-//! `docs/guide/calls.md` says which calls also return the same bits over several devices, within
-//! little memory, and on the CPU, in the simulator and on a GPU.
+//! Each call returns the same bits in every run on the same device, except calls with user-defined
+//! aggregates, whose operations decide. A table in `docs/guide/calls.md` says which calls also
+//! return the same bits over several devices, within little memory, and on the CPU, in the simulator
+//! and on a GPU.
 //!
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.

@@ -4,7 +4,7 @@
 //! [`Data::new`] has whole numbers, so that the results of all devices are equal.
 //! [`Data::fractions`] has numbers whose sums are rounded.
 
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapMatrix, OverlapSlices, Overlaps};
 use gridstride::device::{DeviceArray, Element};
 use gridstride::distances::{DeviceWindows, Distances, Metric, Nearest, Windows};
 use gridstride::edit_distance::{EditDistance, edit_distances_within};
@@ -44,8 +44,8 @@ impl Call {
 pub struct Data {
     rows: Array2<f64>,
     other_rows: Array2<f64>,
-    /// Columns for the rows.
-    square: Array2<f64>,
+    /// Two matrices in row-major order whose product has more rows than columns, if rows are long.
+    row_major: [Array2<f64>; 2],
     floats: Array2<f32>,
     other_floats: Array2<f32>,
     boxes: Array2<i32>,
@@ -119,9 +119,8 @@ impl Data {
         };
         let [sequences, other_sequences] = [sequences(), sequences()];
         Data {
-            square: (other_rows.t().dot(&rows))
-                .as_standard_layout()
-                .into_owned(),
+            row_major: [other_rows.t().dot(&rows), rows.t().to_owned()]
+                .map(|matrix| matrix.as_standard_layout().into_owned()),
             rows,
             other_rows,
             floats,
@@ -180,6 +179,25 @@ fn pairs(overlaps: Overlaps) -> Result<Vec<f64>> {
     Ok(all(overlaps.pairs()?))
 }
 
+/// Returns the pairs of all slices, with the rows of the whole first set.
+fn all_pairs(slices: OverlapSlices) -> Result<Vec<f64>> {
+    let mut found = Vec::new();
+    for slice in slices {
+        let slice = slice?;
+        let first = slice.rows.start as f64;
+        for pair in slice.overlaps.pairs()?.outer_iter() {
+            found.extend([first + f64::from(pair[0]), f64::from(pair[1])]);
+        }
+    }
+    Ok(found)
+}
+
+fn matrix_of(matrix: OverlapMatrix) -> Vec<f64> {
+    let mut found = all(matrix.indices);
+    found.extend(all(matrix.counts));
+    found
+}
+
 fn found(nearest: Nearest) -> Vec<f64> {
     let indices = nearest.indices.iter().map(|&index| index as f64);
     indices.chain(nearest.distances).collect()
@@ -202,6 +220,16 @@ fn buckets() -> TimeBuckets {
     let half = Method::percentile(50.0);
     TimeBuckets::every(35).methods(&[Method::SUM, Method::MEAN, Method::MAX, half])
 }
+
+/// The statistics of summaries.
+const OF_SUMMARIES: [Method; 6] = [
+    Method::COUNT,
+    Method::SUM,
+    Method::MIN,
+    Method::MAX,
+    Method::FIRST,
+    Method::LAST,
+];
 
 fn l2() -> Distances {
     Distances::new().metric(Metric::SquaredL2)
@@ -235,8 +263,8 @@ pub static CALLS: &[Call] = calls! {
     },
     "matmul (long)": |d, on| Ok(all(MatMul::new().matmul(on, d.rows.t(), d.other_rows.view())?)),
     "matmul (row-major)": |d, on| {
-        let [a, b] = [d.rows.view(), d.square.view()];
-        Ok(all(MatMul::new().matmul(on, a, b)?))
+        let [a, b] = &d.row_major;
+        Ok(all(MatMul::new().matmul(on, a.view(), b.view())?))
     },
     "matmul (f32)": |d, on| {
         Ok(all(MatMul::new().matmul(on, d.floats.view(), d.other_floats.t())?))
@@ -517,18 +545,12 @@ pub static CALLS: &[Call] = calls! {
     },
     "matrix": |d, on| {
         let matrix = BoxOverlap::new().matrix(on, d.boxes.view(), d.other_boxes.view(), 2)?;
-        Ok(all(matrix.indices))
+        Ok(matrix_of(matrix))
     },
     "slices": |d, on| {
-        let slices = BoxOverlap::new().slices(on, d.boxes.view(), d.other_boxes.view(), 20)?;
-        let counts = slices.map(|slice| Ok(slice?.overlaps.pair_count()));
-        Ok(vec![counts.sum::<Result<usize>>()? as f64])
+        all_pairs(BoxOverlap::new().slices(on, d.boxes.view(), d.other_boxes.view(), 20)?)
     },
-    "self_slices": |d, on| {
-        let slices = BoxOverlap::new().self_slices(on, d.boxes.view(), 20)?;
-        let counts = slices.map(|slice| Ok(slice?.overlaps.pair_count()));
-        Ok(vec![counts.sum::<Result<usize>>()? as f64])
-    },
+    "self_slices": |d, on| all_pairs(BoxOverlap::new().self_slices(on, d.boxes.view(), 20)?),
     "overlaps_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.boxes, &d.other_boxes])?;
         pairs(BoxOverlap::new().overlaps_device(&a, &b)?.download()?)
@@ -562,7 +584,7 @@ pub static CALLS: &[Call] = calls! {
     },
     "matrix_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.boxes, &d.other_boxes])?;
-        Ok(all(BoxOverlap::new().matrix_device(&a, &b, 2)?.download()?.indices))
+        Ok(matrix_of(BoxOverlap::new().matrix_device(&a, &b, 2)?.download()?))
     },
 
     "aggregate": |d, on| Ok(columns(buckets().aggregate(on, d.timestamps.view(), d.values.view())?)),
@@ -621,12 +643,12 @@ pub static CALLS: &[Call] = calls! {
     },
     "summaries": |d, on| {
         let found = buckets().summaries(on, d.timestamps.view(), d.values.view())?;
-        Ok(columns(found.columns(&[Method::SUM], 0)?))
+        Ok(columns(found.columns(&OF_SUMMARIES, 0)?))
     },
     "summaries_series": |d, on| {
         let (timestamps, values) = (d.timestamps.view(), d.values.view());
         let found = buckets().summaries_series(on, &d.point_offsets, timestamps, values)?;
-        Ok(columns(found.columns(&[Method::SUM], 0)?))
+        Ok(columns(found.columns(&OF_SUMMARIES, 0)?))
     },
     "aggregate_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
@@ -640,12 +662,12 @@ pub static CALLS: &[Call] = calls! {
     "summaries_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
         let found = buckets().summaries_device(&timestamps, &values)?.download()?;
-        Ok(columns(found.columns(&[Method::SUM], 0)?))
+        Ok(columns(found.columns(&OF_SUMMARIES, 0)?))
     },
     "summaries_series_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
         let found = buckets().summaries_series_device(&d.point_offsets, &timestamps, &values)?;
-        Ok(columns(found.download()?.columns(&[Method::SUM], 0)?))
+        Ok(columns(found.download()?.columns(&OF_SUMMARIES, 0)?))
     },
     "bucket_counts": |d, on| Ok(counts(bucket_counts(on, d.timestamps.view(), 35, 0)?)),
     "bucket_counts_device": |d, on| {

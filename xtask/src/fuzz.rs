@@ -18,8 +18,8 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// The most that an input may take. A limit in libFuzzer makes it a finding.
-const INPUT_LIMITS: [&str; 2] = ["-timeout=30", "-rss_limit_mb=4096"];
+/// Limits of an input. libFuzzer reports an input beyond them as a failure.
+const INPUT_LIMITS: [&str; 3] = ["-timeout=30", "-rss_limit_mb=4096", "-max_len=65536"];
 
 /// Lines of a target's output that are shown behind a finding.
 const SHOWN: usize = 40;
@@ -35,12 +35,13 @@ pub struct Options {
     /// The nightly compiler, by its name in rustup.
     #[arg(long, default_value = "nightly")]
     toolchain: String,
-    /// A sanitizer beside libFuzzer's own checks. It does not know the stacks of the simulator.
+    /// A sanitizer beside libFuzzer's own checks. Not for simulator_launch and calls_simulator, since
+    /// it does not know the stacks of the simulator.
     #[arg(long)]
     sanitizer: Option<Sanitizer>,
-    /// Instead of fuzzing, add to `fuzz/corpus` what earlier runs found, without inputs that reach
-    /// nothing new.
-    #[arg(long)]
+    /// Instead of fuzzing, copy to `fuzz/corpus` the inputs of `fuzz/target/found` that reach code
+    /// that the corpus does not reach. Their names are hashes.
+    #[arg(long, conflicts_with_all = ["seconds", "jobs"])]
     merge: bool,
     /// Targets, by the names of their files; all by default.
     targets: Vec<String>,
@@ -251,12 +252,13 @@ impl Target {
         let written = |line: &&str| line.contains("Test unit written to ");
         if let Some(line) = lines.iter().copied().rfind(written) {
             let file = Path::new(line.split(' ').next_back().unwrap_or_default());
-            println!("To run this input again, and to make it smaller:");
-            println!("    {} {}", self.program.display(), file.display());
+            let program = format!("RAYON_NUM_THREADS=1 {}", self.program.display());
+            let limits = INPUT_LIMITS.join(" ");
+            println!("To run this input again, and to make it smaller for a minute at a time:");
+            println!("    {program} {limits} {}", file.display());
             let smaller = file.with_extension("small");
             println!(
-                "    {} -minimize_crash=1 -runs=100000 -exact_artifact_path={} {}",
-                self.program.display(),
+                "    {program} {limits} -minimize_crash=1 -max_total_time=60 -exact_artifact_path={} {}",
                 smaller.display(),
                 file.display(),
             );
@@ -333,5 +335,10 @@ stat::average_exec_per_sec:     6553
         let sizes = sizes.map(|name| size(&corpus.join(name)));
         assert!(sizes.clone().all(|size| size > 0));
         assert!(sizes.sum::<u64>() < 200 << 10);
+        let folders = fs::read_dir(&corpus).unwrap();
+        let folders = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
+        let mut folders = Vec::from_iter(folders);
+        folders.sort_unstable();
+        assert_eq!(folders, names().unwrap());
     }
 }

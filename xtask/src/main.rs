@@ -101,10 +101,10 @@ enum Chore {
         /// Parts of the names of tests; all by default.
         filters: Vec<String>,
     },
-    /// Run the tests of the library on the CPU with a sanitizer, on small inputs; needs a nightly, for
-    /// `thread` with rust-src.
+    /// Run the test programs kernels and devices on the CPU with a sanitizer, on small inputs; needs
+    /// the toolchain nightly on Linux on x86-64, for `thread` with rust-src.
     Sanitize {
-        /// Which one.
+        /// The sanitizer.
         sanitizer: sanitize::Sanitizer,
         /// Parts of the names of tests; all by default.
         filters: Vec<String>,

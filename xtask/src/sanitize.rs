@@ -10,7 +10,7 @@ use crate::models::finish;
 /// Cargo passes flags to build scripts too, unless a target is named.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// What looks on.
+/// A sanitizer of the compiler.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum Sanitizer {
     /// AddressSanitizer, with LeakSanitizer: accesses to memory that is not allocated, and leaks.

@@ -59,9 +59,11 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
         Instructions::Warp,
         Instructions::WarpGroup,
     ];
+    let precision = *u.choose(&precisions)?;
+    let instructions = *u.choose(&instructions)?;
     let with = MatMul::new()
-        .precision(*u.choose(&precisions)?)
-        .instructions(*u.choose(&instructions)?);
+        .precision(precision)
+        .instructions(instructions);
     let values = *u.choose(&[Values::Whole, Values::Special, Values::Digits])?;
     // What is between the elements does not matter.
     let junk = T::from_f64(f64::NAN);
@@ -76,6 +78,11 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
     let one = Array2::from_elem((1, 1), T::from_f64(1.0));
     if with.matmul(device, one.view(), one.view()).is_err() {
         // The device has no such instructions.
+        let is_plain = matches!(
+            (precision, instructions),
+            (Precision::Full, Instructions::Auto)
+        );
+        assert!(!is_plain, "{device} refuses a plain product");
         return Ok(());
     }
     let c = with.matmul(device, a, b).unwrap();

@@ -16,9 +16,7 @@ pub fn tensor_sketch(device: &Device, u: &mut Unstructured) -> Result<()> {
         return Ok(());
     };
     let form = *u.choose(&[Form::Direct, Form::Fourier])?;
-    let sketcher = TensorSketch::new(tables)
-        .form(form)
-        .normalize(u.arbitrary()?);
+    let sketcher = TensorSketch::new(tables).form(form);
     match u.arbitrary()? {
         true => sketch(device, sketcher, form, u),
         false if most(device, 1, 0) == 1 || form == Form::Fourier => {

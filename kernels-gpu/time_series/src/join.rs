@@ -2,8 +2,8 @@
 //!
 //! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in
 //! further launches, of as many tiles as a block had, until one block is enough. So the order of
-//! merging depends on places alone, and it is that of a tree. Where all buckets are short, each lies
-//! in two tiles at most, and one launch joins these.
+//! merging depends on places alone, and it is that of a tree. If all buckets are short, each lies in
+//! two tiles at most, and one launch joins them.
 
 use cuda_std::prelude::*;
 use cuda_std::shared;
@@ -68,6 +68,8 @@ pub const fn shared_bytes<S>() -> u32 {
 /// - A block has [`THREADS`] threads and [`shared_bytes`] of shared memory; the blocks together
 ///   have all units.
 /// - There is room for what each block leaves, and in `results` for the buckets.
+/// - `units.places` is empty or has a place more than tiles, and places ascend; `units.reports` has
+///   its words.
 #[inline(always)]
 pub unsafe fn join<A: Aggregate, R: Results<A>>(
     aggregate: A,
@@ -137,6 +139,7 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
 /// - A unit is a tile. The launch has a thread for each, in blocks of [`THREADS`].
 /// - Every tile has a lead, and every tile but the last one a trail, of no points if the tile was
 ///   left out. There is room in `results` for the buckets.
+/// - `units.places` has a place more than tiles, and places ascend.
 #[inline(always)]
 pub unsafe fn join_neighbours<A: Aggregate, R: Results<A>>(
     aggregate: A,
@@ -152,8 +155,8 @@ pub unsafe fn join_neighbours<A: Aggregate, R: Results<A>>(
     let (has_head, is_last) = (after > before, tile + 1 == units.count);
     // Nothing is open before the first tile.
     if before > 0 && (has_head || is_last) {
-        // SAFETY: there is a tile before this one, since it has places. No other tile closes the
-        // last bucket of that one.
+        // SAFETY: places lie before this tile, so there is a tile before it, which has a trail. Places
+        // ascend, so no other tile closes the bucket at `before - 1`.
         unsafe {
             let trail = pieces.trail.at(tile as usize - 1);
             let complete = aggregate.merge(trail, pieces.lead.at(tile as usize));

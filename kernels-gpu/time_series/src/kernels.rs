@@ -50,7 +50,7 @@ impl<S: Statistics + 'static> Results<StatesOf<S>> for Columns {
             let column = self.places >> (4 * number) & 0xf;
             if S::has(statistic) && column != 0xf {
                 let place = bucket + column as usize * self.stride;
-                // SAFETY: room for each bucket in each column, by the caller's promise.
+                // SAFETY: by the contract of `Results::write`, each column has room for the bucket.
                 unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
             }
         }}

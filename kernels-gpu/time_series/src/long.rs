@@ -28,7 +28,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     ) {
         if self.heads == 0 && self.points.timestamps.len() - self.start >= TILE as usize {
             // SAFETY: the condition is the same for all threads, so all call this. The tile is
-            // whole, and `scratch` is as this function's own contract says.
+            // whole, and `scratch` is as the contract of this function says.
             unsafe { self.within_bucket::<S>(scratch) };
             return;
         }

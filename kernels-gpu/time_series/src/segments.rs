@@ -25,7 +25,8 @@ impl<S> Exchange<S> {
     /// They are there, and aligned for the state.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u8) -> Exchange<S> {
-        // SAFETY: in range by the caller's promise.
+        // SAFETY: by the contract of this function, `BYTES` bytes are there, and the second array
+        // begins within them.
         unsafe {
             Exchange {
                 states: memory.cast(),

@@ -31,7 +31,8 @@ impl<S> Stage<S> {
     /// They are there, and aligned for the state.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u8) -> Stage<S> {
-        // SAFETY: in range by the caller's promise.
+        // SAFETY: by the contract of this function, the bytes of both arrays are there, and the
+        // second one begins within them.
         unsafe {
             Stage {
                 states: memory.cast(),

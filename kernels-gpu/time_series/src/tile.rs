@@ -205,9 +205,9 @@ impl<V: Value> Tile<V> {
         if point > 0 {
             return self.value(point - 1);
         }
-        // SAFETY: room for a value, which `load` has written before a barrier if the source is of
-        // differences and a point stands before the tile; else it is that of a point that takes no
-        // part.
+        // SAFETY: room for a value. If the source is of differences and a point stands before the tile,
+        // `load` has written it before a barrier. Otherwise nothing wrote it: any bits are a value of
+        // this type, and no caller uses the result.
         unsafe { self.before().add(1).cast::<V>().read() }.to_f64()
     }
 

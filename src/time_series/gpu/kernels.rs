@@ -50,7 +50,8 @@ pub struct Passes<V: 'static, S: 'static> {
 }
 /// A kernel that joins what tiles left.
 pub type Joining<S> = Kernel<(Units, Join<S>, Columns)>;
-/// Such kernels for all tiles, and for those with short buckets.
+/// The kernel that joins any tiles, and the kernel for tiles that a launch for short buckets has
+/// aggregated.
 pub struct Joins<S: 'static> {
     pub all: &'static Joining<S>,
     pub short: &'static Joining<S>,

@@ -236,11 +236,9 @@ impl<V: HasKernels> Pass<'_, V> {
         };
         if which == Which::Short {
             let config = LaunchConfig::for_len(tiles, THREADS);
-            let unused = Join {
-                pieces,
-                joined: pieces,
-            };
-            return launch(config, Step::Join(which, units, unused));
+            // `joined` is not used.
+            let joined = pieces;
+            return launch(config, Step::Join(which, units, Join { pieces, joined }));
         }
         let mut _states;
         loop {

@@ -273,9 +273,9 @@ fn zeros_of_both_signs() {
     }
 }
 
-/// NaN with either sign, quiet and signalling, with any payload.
+/// NaN with either sign and any payload, in `f64` also signalling: for `f32` the conversion makes all
+/// of them quiet.
 fn nans<T: Number>() -> Vec<T> {
-    // Conversions make all of them quiet, so that bits of `f32` are made of its own.
     let bits = [
         0x7ff8_0000_0000_0000u64,
         0xfff8_0000_0000_0000,
