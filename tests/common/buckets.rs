@@ -29,6 +29,13 @@ pub fn percentiles() -> [Method; 6] {
     [Method::MEDIAN, low, quarter, odd, high, all]
 }
 
+/// Returns the label of a timestamp's bucket in exact arithmetic, if it is an `i64`.
+pub fn label(timestamp: i64, granularity: i64, origin: i64) -> Option<i64> {
+    let [timestamp, granularity, origin] = [timestamp, granularity, origin].map(i128::from);
+    let label = origin + (timestamp - origin).div_euclid(granularity) * granularity;
+    i64::try_from(label).ok()
+}
+
 /// Compares a result with the reference: sums and the statistics made of sums up to the bounds of
 /// [`bound`], all else exactly.
 #[track_caller]

@@ -191,6 +191,12 @@ macro_rules! module {
 }
 pub(crate) use module;
 
+/// Returns `number · 2^exponent`, in two steps, since `2^exponent` alone may be zero or infinite.
+pub fn scaled(number: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    number * 2f64.powi(half) * 2f64.powi(exponent - half)
+}
+
 /// γ_n = n·u / (1 − n·u), for `roundings` n and unit roundoff `u`: no product of n factors
 /// (1 + δ) with |δ| ≤ u is farther from 1 (Higham, 'Accuracy and Stability of Numerical
 /// Algorithms', lemma 3.1).

@@ -10,7 +10,7 @@ use ndarray::{Array1, ArrayView1, s};
 
 use super::most;
 use crate::inputs::size;
-use crate::tests::buckets::{all_methods, compare};
+use crate::tests::buckets::{all_methods, compare, label};
 
 /// The most buckets of a result, with those that are filled in.
 const MOST_BUCKETS: i128 = 1000;
@@ -88,13 +88,6 @@ fn timestamps(u: &mut Unstructured, count: usize) -> Result<Array1<i64>> {
         time = time.saturating_add(step);
     }
     Ok(times)
-}
-
-/// The start of the bucket of a timestamp, if it is an `i64`.
-fn label(timestamp: i64, granularity: i64, origin: i64) -> Option<i64> {
-    let [timestamp, granularity, origin] = [timestamp, granularity, origin].map(i128::from);
-    let label = origin + (timestamp - origin).div_euclid(granularity) * granularity;
-    i64::try_from(label).ok()
 }
 
 fn aggregate<T: Value>(device: &Device, u: &mut Unstructured, of: impl Fn(f64) -> T) -> Result<()> {

@@ -10,7 +10,7 @@ use gridstride::distances::Metric::{L2, SquaredL2};
 use gridstride::distances::{Component, Distances, Metric, Windows};
 use ndarray::{Array2, ArrayView2, array, s};
 
-use crate::common::{Random, devices, several, small};
+use crate::common::{Random, devices, scaled, several, small};
 use crate::exact::{Exact, U, is_root_within, is_within};
 use crate::in_every_type;
 
@@ -88,9 +88,7 @@ fn magnitude<T: Number>(rows: ArrayView2<T>) -> f64 {
 fn number<T: Number>(exponent: i32, random: &mut Random) -> T {
     let digits = random.within(1 << 52, 1 << 53) as f64;
     let sign = if random.bits() >> 63 == 0 { 1.0 } else { -1.0 };
-    // In two steps, of which neither leaves the range.
-    let half = exponent / 2;
-    T::from_f64(sign * (digits * 2f64.powi(half - 52)) * 2f64.powi(exponent - half))
+    T::from_f64(scaled(sign * digits / 2f64.powi(52), exponent))
 }
 
 /// Rows of each kind of difficulty, with its name.

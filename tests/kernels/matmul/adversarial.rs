@@ -7,7 +7,7 @@ use gridstride::{Number, Real};
 use ndarray::{Array2, array};
 
 use super::for_types;
-use crate::common::{Random, devices, small};
+use crate::common::{Random, devices, scaled, small};
 use crate::exact::{Exact, is_within};
 
 fn exact<T: Number>(number: T) -> Exact {
@@ -235,9 +235,7 @@ fn underflowing<T: Scalar>() {
                 let exponent = exponent + random.within(-12, 12) as i32;
                 let number = random.within(1, 1 << 12) as f64 / 4096.0;
                 let sign = if random.bits() >> 63 == 0 { 1.0 } else { -1.0 };
-                // In two steps: 2^exponent may be subnormal.
-                let half = exponent / 2;
-                T::from_f64(sign * number * 2f64.powi(half) * 2f64.powi(exponent - half))
+                T::from_f64(scaled(sign * number, exponent))
             })
         };
         let (a, b) = (factor((6, k), low), factor((k, 7), high));

@@ -12,7 +12,8 @@ use ndarray::{Array1, ArrayView1, array};
 use time_series_kernels::Statistics;
 
 use super::{Number, timestamps_of};
-use crate::common::{Random, assert_error, devices, is_slow};
+use crate::common::buckets::label;
+use crate::common::{Random, assert_error, devices, is_slow, scaled};
 use crate::exact::{Exact, U, is_root_within, is_within};
 use crate::in_every_type;
 
@@ -123,8 +124,7 @@ fn hard_values<T: Number>(count: usize) -> Vec<(Array1<T>, &'static str)> {
     let mut number = |low: i32, high: i32| {
         let exponent = random.within(low.into(), i64::from(high) + 1) as i32;
         let mantissa = random.within(-1 << 53, 1 << 53) as f64;
-        let half = exponent / 2;
-        mantissa * 2f64.powi(half - 53) * 2f64.powi(exponent - half)
+        scaled(mantissa / 2f64.powi(53), exponent)
     };
     let mut all = vec![];
     let mut add = |name, value: &mut dyn FnMut(usize) -> f64| {
@@ -388,12 +388,6 @@ fn infinities() {
             }
         }
     }
-}
-
-/// The label of a timestamp in exact arithmetic, if it is an `i64`.
-fn label(timestamp: i64, granularity: i64, origin: i64) -> Option<i64> {
-    let [t, g, o] = [timestamp, granularity, origin].map(i128::from);
-    i64::try_from(o + (t - o).div_euclid(g) * g).ok()
 }
 
 /// Differences of timestamps and origins, ends of buckets, and sums of labels beyond `i64`.

@@ -14,7 +14,7 @@ use proptest::sample::select;
 
 use super::{STATISTICS, all_methods, compare};
 use crate::cases;
-use crate::common::devices;
+use crate::common::{devices, scaled};
 
 /// Points in order: gaps of 0 and more, and whole numbers or NaN.
 fn points() -> impl Strategy<Value = (Array1<i64>, Array1<f64>)> {
@@ -79,8 +79,7 @@ fn values_of_any_size() -> impl Strategy<Value = Array1<f64>> {
     let near = (-1000..=1000i64, 0..=52i32, -1020..=960i32).prop_flat_map(|(mean, far, scale)| {
         let value = (0..=1000i64).prop_map(move |step| {
             let sum = mean as f64 * f64::powi(2.0, far) + step as f64;
-            // In two steps, as the power alone might underflow.
-            sum * f64::powi(2.0, scale / 2) * f64::powi(2.0, scale - scale / 2)
+            scaled(sum, scale)
         });
         vec(value, 1..=100)
     });

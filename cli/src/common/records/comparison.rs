@@ -8,7 +8,7 @@ use csv::ByteRecord;
 use super::table::read_blocks;
 use super::{Cells, Fault, Table, line, next_record};
 
-/// Cells of records, each with its line in the file.
+/// Cells of records, each with its line in the file, or in the block where it was parsed.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
 
 /// All rows, up to one that begins with `bad`.
@@ -16,17 +16,14 @@ struct AllRows {
     rows: Rows,
 }
 
-/// Rows, each with its line in the block.
-type Part = Vec<(u64, Vec<Vec<u8>>)>;
-
 impl Table for AllRows {
-    type Part = Part;
+    type Part = Rows;
 
-    fn part(&self) -> Part {
+    fn part(&self) -> Rows {
         Vec::new()
     }
 
-    fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
+    fn parse(&self, part: &mut Rows, line: u64, cells: &impl Cells) -> Result<(), Fault> {
         if cells.cell(0).starts_with(b"bad") {
             let what = String::from_utf8_lossy(cells.cell(0)).into_owned();
             return Err(Fault {
@@ -40,7 +37,7 @@ impl Table for AllRows {
         Ok(())
     }
 
-    fn add(&mut self, part: Part) -> Result<(), Fault> {
+    fn add(&mut self, part: Rows) -> Result<(), Fault> {
         self.rows.extend(part);
         Ok(())
     }
