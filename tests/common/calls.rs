@@ -5,7 +5,7 @@
 //! [`Data::fractions`] has numbers whose sums are rounded.
 
 use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapMatrix, OverlapSlices, Overlaps};
-use gridstride::device::{DeviceArray, Element};
+use gridstride::device::{DeviceArray, DeviceKind, Element};
 use gridstride::distances::{DeviceWindows, Distances, Metric, Nearest, Windows};
 use gridstride::edit_distance::{EditDistance, edit_distances_within};
 use gridstride::half::bf16;
@@ -282,6 +282,12 @@ pub static CALLS: &[Call] = calls! {
         MatMul::new().matmul_into(on, d.rows.view(), d.other_rows.t(), c.view_mut())?;
         Ok(all(c))
     },
+    "matmul_into (row-major)": |d, on| {
+        let [a, b] = &d.row_major;
+        let mut c = Array2::zeros((a.nrows(), b.ncols()));
+        MatMul::new().matmul_into(on, a.view(), b.view(), c.view_mut())?;
+        Ok(all(c))
+    },
     "gemm": |d, on| {
         let mut c = Array2::ones((d.rows.nrows(), d.rows.nrows()));
         MatMul::new().gemm(on, 2.0, d.rows.view(), d.other_rows.t(), -1.0, c.view_mut())?;
@@ -290,6 +296,17 @@ pub static CALLS: &[Call] = calls! {
     "matmul_device": |d, on| {
         let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
         downloaded(MatMul::new().matmul_device(&a, b.view().t())?)
+    },
+    "matmul_device (recorded)": |d, on| {
+        let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
+        let multiply = || MatMul::new().matmul_device(&a, b.view().t());
+        // The CPU has no graphs.
+        if on[0].kind() == DeviceKind::Cpu {
+            return downloaded(multiply()?);
+        }
+        let (mut graph, product) = on[0].capture(multiply)?;
+        graph.launch()?;
+        downloaded(product)
     },
     "matmul_device_into": |d, on| {
         let c = Array2::zeros((d.rows.nrows(), d.rows.nrows()));

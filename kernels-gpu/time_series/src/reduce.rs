@@ -95,10 +95,10 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
     }
     let memory = shared::dynamic_shared_mem::<u8>();
     // SAFETY: there is memory for a tile and what follows it, and there are as many tiles as
-    // blocks, none of them without points.
+    // blocks, none of them without points, and a place more than tiles, if there are places.
     let (tile, scratch) = unsafe {
         let tile = Tile::<V>::new(memory);
-        tile.load::<S>(&points, start);
+        tile.load::<S>(&points, buckets.places, start);
         (tile, memory.add(Tile::<V>::BYTES))
     };
     thread::sync_threads();
@@ -115,8 +115,7 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
     let (heads_before, heads, has_long) = unsafe { count_heads(&mine, of_warps) };
     let (mut from, mut end) = (0, u64::from(heads));
     if !buckets.places.is_empty() {
-        // SAFETY: there is a place more than tiles.
-        unsafe { (from, end) = (buckets.places.at(index), buckets.places.at(index + 1)) };
+        (from, end) = tile.places();
     }
     let work = Work {
         aggregate,

@@ -18,8 +18,9 @@ fn each_pair<T>(f: impl Fn(usize) -> T) -> [T; PAIRS as usize] {
 /// threads use the same banks, neither when they write neighbouring pairs, as they come from global
 /// memory, nor when each reads its own.
 pub struct Tile<V> {
-    /// The timestamps, the values, the timestamp and the value before the tile's first point, and
-    /// the tile's bits of series' starts. One pointer, as others would take registers.
+    /// The timestamps, the values, the timestamp and the value before the tile's first point, the
+    /// places of the first buckets of this tile and the next, and the tile's bits of series' starts.
+    /// One pointer, as others would take registers.
     memory: *mut u8,
     values: PhantomData<V>,
 }
@@ -36,7 +37,7 @@ const START_WORDS: usize = TILE as usize / 32;
 impl<V: Value> Tile<V> {
     /// Bytes of shared memory: a multiple of 16.
     pub const BYTES: usize =
-        TILE as usize * (size_of::<i64>() + size_of::<V>()) + 16 + START_WORDS * size_of::<u32>();
+        TILE as usize * (size_of::<i64>() + size_of::<V>()) + 32 + START_WORDS * size_of::<u32>();
 
     /// At the start of so many bytes.
     ///
@@ -66,18 +67,30 @@ impl<V: Value> Tile<V> {
         self.values().wrapping_add(TILE as usize).cast()
     }
 
+    /// The first place of the tile's buckets, and that of the next tile's.
+    #[inline(always)]
+    fn two_places(&self) -> *mut u64 {
+        self.before().wrapping_add(2).cast()
+    }
+
     #[inline(always)]
     fn starts(&self) -> *mut u32 {
-        self.before().wrapping_add(2).cast()
+        self.two_places().wrapping_add(2).cast()
     }
 
     /// Loads the tile that begins with point `start`: it is there behind the next barrier.
     ///
     /// # Safety
     /// All threads of a block of [`THREADS`] call this; `start` is a multiple of [`TILE`] below the
-    /// number of points. Nobody uses the memory until the barrier.
+    /// number of points. There is a place more than tiles, or none. Nobody uses the memory until the
+    /// barrier.
     #[inline(always)]
-    pub unsafe fn load<S: Source>(&self, points: &Points<V>, start: usize) {
+    pub unsafe fn load<S: Source>(
+        &self,
+        points: &Points<V>,
+        places: DeviceSlice<u64>,
+        start: usize,
+    ) {
         let me = thread::thread_idx_x();
         let len = points.timestamps.len();
         if len - start >= TILE as usize {
@@ -101,7 +114,7 @@ impl<V: Value> Tile<V> {
                 None
             };
             // SAFETY: nobody uses the memory.
-            unsafe { self.load_surroundings::<S>(points, start) };
+            unsafe { self.load_surroundings::<S>(points, places, start) };
             // Each round of pairs keeps the order that `place` gives to those of the first one.
             let to = place(2 * me);
             for_pairs! { pair {
@@ -118,7 +131,7 @@ impl<V: Value> Tile<V> {
         }
         // SAFETY: all threads are here, and nobody uses the memory until the barrier, by the
         // contract of this function.
-        unsafe { self.load_surroundings::<S>(points, start) };
+        unsafe { self.load_surroundings::<S>(points, places, start) };
         let mut point = me;
         while point < TILE {
             let from = start + point as usize;
@@ -136,15 +149,20 @@ impl<V: Value> Tile<V> {
         }
     }
 
-    /// Loads what stands before the tile, and where its series begin.
+    /// Loads what stands before the tile, its buckets' places, and where its series begin.
     ///
     /// # Safety
     /// As of [`load`](Self::load).
     #[inline(always)]
-    unsafe fn load_surroundings<S: Source>(&self, points: &Points<V>, start: usize) {
+    unsafe fn load_surroundings<S: Source>(
+        &self,
+        points: &Points<V>,
+        places: DeviceSlice<u64>,
+        start: usize,
+    ) {
         let me = thread::thread_idx_x() as usize;
-        // SAFETY: the point before the first one, if there is one; a word for each thread that has
-        // bits of points.
+        // SAFETY: the point before the first one, if there is one; the place of this tile's first
+        // bucket and the next one's; a word for each thread that has bits of points.
         unsafe {
             if me == 0 && start > 0 {
                 self.before().write(points.timestamps.at(start - 1));
@@ -152,6 +170,11 @@ impl<V: Value> Tile<V> {
                     let value = points.values.at(start - 1);
                     self.before().add(1).cast::<V>().write(value);
                 }
+            }
+            // Read where they are used, behind a barrier, they would keep the block waiting once more.
+            if me < 2 && !places.is_empty() {
+                let tile = start / TILE as usize;
+                self.two_places().add(me).write(places.at(tile + me));
             }
             let word = start / 32 + me;
             if me < START_WORDS && word < points.series_starts.len() {
@@ -228,6 +251,14 @@ impl<V: Value> Tile<V> {
         // SAFETY: room for a timestamp; `load` has written it before a barrier if a point stands
         // before the tile.
         unsafe { self.before().read() }
+    }
+
+    /// The first place of the tile's buckets, and that of the next tile's, if there are places.
+    #[inline(always)]
+    pub fn places(&self) -> (u64, u64) {
+        let places = self.two_places();
+        // SAFETY: `load` has written both before a barrier.
+        unsafe { (places.read(), places.add(1).read()) }
     }
 
     /// The bits of this thread's points with which series begin, for points of several series.

@@ -1,13 +1,14 @@
 //! Many calls leave no memory behind, neither the host's nor the device's.
 //!
-//! `GRIDSTRIDE_TEST_CALLS` sets how often each call is made, for example 100000.
+//! `GRIDSTRIDE_TEST_CALLS` sets how often each call is made, for example 100000, and
+//! `GRIDSTRIDE_TEST_FUNCTIONS` chooses calls by the beginnings of their names, with commas between them.
 
 use std::time::Instant;
 
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 
-use crate::common::calls::{CALLS, Data};
+use crate::common::calls::{CALLS, Call, Data};
 use crate::common::{devices, in_own_process};
 use crate::out_of_memory::allocated;
 
@@ -49,6 +50,15 @@ fn count(device: &Device) -> usize {
     std::env::var("GRIDSTRIDE_TEST_CALLS").map_or(usual, |calls| calls.parse().unwrap())
 }
 
+/// The calls that are made.
+fn calls() -> Vec<&'static Call> {
+    let chosen = std::env::var("GRIDSTRIDE_TEST_FUNCTIONS").unwrap_or_default();
+    let is_chosen = |call: &&Call| chosen.split(',').any(|start| call.name.starts_with(start));
+    let calls = Vec::from_iter(CALLS.iter().filter(is_chosen));
+    assert!(!calls.is_empty(), "no call begins with one of {chosen:?}");
+    calls
+}
+
 #[test]
 fn many_calls_leave_no_memory_behind() {
     in_own_process(
@@ -63,10 +73,10 @@ fn many_calls_leave_no_memory_behind() {
 }
 
 fn leaves_nothing(device: &Device) {
-    let (data, rounds) = (Data::new(12), count(device));
+    let (data, rounds, calls) = (Data::new(12), count(device), calls());
     let start = Instant::now();
     let round = || {
-        for call in CALLS {
+        for call in &calls {
             (call.run)(&data, std::slice::from_ref(device)).unwrap();
         }
     };
@@ -78,7 +88,7 @@ fn leaves_nothing(device: &Device) {
     let took = start.elapsed();
     eprintln!(
         "{rounds} times {} calls on {device} in {took:.1?}: {before:?}, {after:?}",
-        CALLS.len()
+        calls.len()
     );
     // Queues of threads may have grown, but by less than a byte for ten rounds of calls.
     let grown = after.allocated - before.allocated;
