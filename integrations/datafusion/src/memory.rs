@@ -4,7 +4,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::utils::memory::RecordBatchMemoryCounter;
-use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool};
+use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
 
 /// Counts the bytes of batches that are kept together.
 #[derive(Debug, Default)]
@@ -56,6 +56,22 @@ pub(crate) fn compact(array: ArrayRef) -> ArrayRef {
     }
 }
 
+/// Bytes that a consumer behind a sort gets in any case.
+const SOME: usize = 64 << 10;
+
+/// Reserves memory as [`MemoryReservation::try_grow`] does. A consumer that can spill, which here is
+/// one behind a sort, gets a little even from an empty pool: sorts that merge their files may hold
+/// the whole pool, and give nothing back before somebody reads their rows.
+pub(crate) fn grow(reservation: &MemoryReservation, bytes: usize) -> Result<()> {
+    let granted = reservation.try_grow(bytes);
+    let is_little = reservation.size().saturating_add(bytes) <= SOME;
+    if granted.is_err() && is_little && reservation.consumer().can_spill() {
+        reservation.grow(bytes);
+        return Ok(());
+    }
+    granted
+}
+
 /// Returns the bytes that a partition may take for something of which each of `partitions`
 /// partitions takes as much: together a third of what the pool has left. A pool without a limit has
 /// no shares.
@@ -77,6 +93,7 @@ mod tests {
         DictionaryArray, Int32Array, Int64Array, StringArray, StringViewArray,
     };
     use datafusion::arrow::datatypes::Int32Type;
+    use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer};
 
     use super::*;
 
@@ -108,5 +125,19 @@ mod tests {
         assert!(kept.add(&dictionary(10)).unwrap() < 1000);
         let numbers = batch(Arc::new(Int64Array::from(vec![7; 1000])));
         assert_eq!(size(&numbers.slice(10, 30)).unwrap(), 240);
+    }
+
+    #[test]
+    fn consumers_behind_sorts_get_a_little_from_an_empty_pool() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(1 << 20));
+        let merge = MemoryConsumer::new("merge").register(&pool);
+        merge.try_grow(1 << 20).unwrap();
+        let behind = MemoryConsumer::new("behind").with_can_spill(true);
+        let behind = behind.register(&pool);
+        grow(&behind, SOME).unwrap();
+        assert_eq!(pool.reserved(), (1 << 20) + SOME);
+        assert!(grow(&behind, 1).is_err());
+        let other = MemoryConsumer::new("other").register(&pool);
+        assert!(grow(&other, 1).is_err());
     }
 }

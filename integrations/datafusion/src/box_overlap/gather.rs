@@ -196,7 +196,7 @@ impl Parts {
     fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let bytes = self.kept.add(batch)?;
         let boxes = batch.num_rows() * self.box_bytes;
-        if let Err(error) = self.reservation.try_grow(bytes + boxes) {
+        if let Err(error) = memory::grow(&self.reservation, bytes + boxes) {
             if self.rows == 0 {
                 self.kept = Kept::default();
             }

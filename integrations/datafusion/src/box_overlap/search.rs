@@ -13,6 +13,7 @@ use super::rows::Rows;
 use super::slices::Slices;
 use crate::config;
 use crate::error::external;
+use crate::memory;
 
 /// The bytes that a row takes in a search besides the row: its number of pairs, whether there are
 /// any, and its index.
@@ -222,10 +223,14 @@ fn pairs_of_a_slice(counts: &[u32], most: usize) -> usize {
 
 /// Reserves memory for `pairs` pairs at a time, or for fewer if there is less memory, but for all
 /// pairs of one row. Returns the number of pairs.
-fn reserve_pairs(counts: &[u32], mut pairs: usize, memory: &MemoryReservation) -> Result<usize> {
+fn reserve_pairs(
+    counts: &[u32],
+    mut pairs: usize,
+    reservation: &MemoryReservation,
+) -> Result<usize> {
     let least = pairs_of_a_slice(counts, 1);
     loop {
-        match memory.try_grow(pairs * PAIR_BYTES) {
+        match memory::grow(reservation, pairs * PAIR_BYTES) {
             Ok(()) => return Ok(pairs),
             Err(error) if pairs <= least => return Err(error),
             Err(_) => pairs = (pairs / 2).max(least),
