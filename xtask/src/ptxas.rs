@@ -10,7 +10,8 @@ use crate::table::Table;
 use crate::{Result, kernels};
 
 /// Assembles every checked-in PTX for each of `gpus` (all that ptxas knows, if there are none) that
-/// it runs on, on all cores; the tests of cuda_std for the oldest and the newest of them only.
+/// it runs on, on all cores; the tests of cuda_std for the oldest and the newest of them only. Fails
+/// if a file is for none of them.
 pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
     let assembler = Ptxas::find()?;
     let known = assembler.architectures()?;
@@ -31,7 +32,7 @@ pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
         let arch = arch_of(file)?;
         let mut fitting: Vec<_> = gpus.iter().filter(|&&gpu| fits(arch, gpu)).collect();
         if fitting.is_empty() {
-            println!("{} is for none of these GPUs", file.display());
+            return Err(format!("{} is for none of these GPUs", file.display()).into());
         }
         // Takes minutes for all GPUs, and users do not have it.
         if file.ends_with(format!("cuda_std_tests.{arch}.ptx")) && fitting.len() > 2 {

@@ -56,15 +56,15 @@ pub(crate) fn compact(array: ArrayRef) -> ArrayRef {
     }
 }
 
-/// Bytes that a consumer behind a sort gets in any case.
-const SOME: usize = 64 << 10;
+/// Bytes that a reservation behind a sort may have although the pool has none left.
+const OVERDRAFT: usize = 64 << 10;
 
-/// Reserves memory as [`MemoryReservation::try_grow`] does. A consumer that can spill, which here is
-/// one behind a sort, gets a little even from an empty pool: sorts that merge their files may hold
-/// the whole pool, and give nothing back before somebody reads their rows.
+/// Reserves memory as [`MemoryReservation::try_grow`] does. Consumers that can spill are those behind
+/// sorts here. They get a little from a pool that has nothing left: sorts that merge their files may
+/// hold all of it, and give nothing back before somebody reads their rows.
 pub(crate) fn grow(reservation: &MemoryReservation, bytes: usize) -> Result<()> {
     let granted = reservation.try_grow(bytes);
-    let is_little = reservation.size().saturating_add(bytes) <= SOME;
+    let is_little = reservation.size().saturating_add(bytes) <= OVERDRAFT;
     if granted.is_err() && is_little && reservation.consumer().can_spill() {
         reservation.grow(bytes);
         return Ok(());
@@ -134,8 +134,8 @@ mod tests {
         merge.try_grow(1 << 20).unwrap();
         let behind = MemoryConsumer::new("behind").with_can_spill(true);
         let behind = behind.register(&pool);
-        grow(&behind, SOME).unwrap();
-        assert_eq!(pool.reserved(), (1 << 20) + SOME);
+        grow(&behind, OVERDRAFT).unwrap();
+        assert_eq!(pool.reserved(), (1 << 20) + OVERDRAFT);
         assert!(grow(&behind, 1).is_err());
         let other = MemoryConsumer::new("other").register(&pool);
         assert!(grow(&other, 1).is_err());

@@ -179,7 +179,7 @@ impl Partition {
 
     fn gatherer(&self, input: SendableRecordBatchStream, boxes: &BoxColumns) -> Result<Gatherer> {
         // A `FairSpillPool` gives equal shares to consumers that can spill, and what these leave to
-        // others. The sorts by bins would leave nothing.
+        // others. The sorts by bins would leave nothing. `memory::grow` takes it as a sign of them.
         let sorted = matches!(self.parameters.placement, Placement::Tiles(_));
         let consumer = MemoryConsumer::new(NAME).with_can_spill(sorted);
         let counters = [&self.input_rows, &self.input_bytes];
