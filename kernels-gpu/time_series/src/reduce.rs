@@ -72,8 +72,9 @@ const LEFT_OUT: u32 = 1 << 31;
 /// - A block has [`THREADS`](crate::THREADS) threads and [`shared_bytes`] of shared memory; there are as many
 ///   blocks as tiles.
 /// - `points` has as many values as timestamps, unless the source has none; `pieces` and `counts`
-///   have room for each tile; places ascend, up to at most the number of
-///   `starts`, of `results`, and of `firsts` if there are any.
+///   have room for each tile; there is a place more than tiles, or no
+///   place for one tile; places ascend, up to at most the number of `starts`, of `results`, and of
+///   `firsts` if there are any.
 /// - `reports` has its words.
 #[inline(always)]
 pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONLY_SHORT: bool>(

@@ -162,7 +162,7 @@ impl<V: Value> Tile<V> {
     ) {
         let me = thread::thread_idx_x() as usize;
         // SAFETY: the point before the first one, if there is one; the place of this tile's first
-        // bucket and the next one's; a word for each thread that has bits of points.
+        // bucket and the next tile's; a word for each thread that has bits of points.
         unsafe {
             if me == 0 && start > 0 {
                 self.before().write(points.timestamps.at(start - 1));
@@ -257,7 +257,8 @@ impl<V: Value> Tile<V> {
     #[inline(always)]
     pub fn places(&self) -> (u64, u64) {
         let places = self.two_places();
-        // SAFETY: `load` has written both before a barrier.
+        // SAFETY: room for two numbers. If there are places, `load` has written both before a barrier.
+        // Otherwise nothing wrote them: any bits are numbers, and no caller uses them.
         unsafe { (places.read(), places.add(1).read()) }
     }
 
