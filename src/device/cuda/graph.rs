@@ -3,7 +3,7 @@
 use super::primary::Primary;
 use super::stream::Stream;
 use crate::Result;
-use cust::sys::{self, cudaError_enum};
+use cust::sys;
 use std::ptr::null_mut;
 use std::sync::Arc;
 

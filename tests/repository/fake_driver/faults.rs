@@ -141,7 +141,9 @@ fn every_call_of_the_driver_may_fail() {
         let played = |call: &&Call| !NOT_PLAYED.contains(&call.name);
         for call in CALLS.iter().filter(played) {
             let name = call.name;
-            for (code, alone) in CODES {
+            // The fake driver keeps a capture that no call ends any more.
+            let ends = !name.ends_with("(recorded)");
+            for (code, alone) in CODES.into_iter().filter(|&(_, alone)| ends || alone) {
                 let device = Device::cuda(0).unwrap();
                 let run = || (call.run)(&data, std::slice::from_ref(&device));
                 run().unwrap();
