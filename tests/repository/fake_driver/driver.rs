@@ -80,6 +80,8 @@ pub extern "C" fn fake_driver_clear() {
 /// Forgets what exists, as a process does that ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn fake_driver_forget() {
+    // A capture whose end failed would go on.
+    with_recorded(|recorded| recorded.clear());
     for (address, bytes) in SIZES.lock().unwrap().take().into_iter().flatten() {
         unsafe { dealloc(address as *mut u8, layout(bytes)) };
     }
