@@ -412,6 +412,11 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     let target = workspace().join(target);
+    // As the crates were compiled, if the caller says how; but the race detector names lines.
+    let lines = match std::env::var_os("CARGO_PROFILE_DEV_DEBUG") {
+        Some(debug) if !finds_races => debug,
+        _ => OsString::from("line-tables-only"),
+    };
     let mut command = Command::new(cargo);
     command.env("CARGO_TARGET_DIR", &target);
     match finds_races {
@@ -425,7 +430,7 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
         .arg("--quiet")
         .args(&arguments[1..])
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+        .env("CARGO_PROFILE_DEV_DEBUG", lines)
         .current_dir(folder)
         .status()?;
     if !status.success() {

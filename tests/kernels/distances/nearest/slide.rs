@@ -193,7 +193,7 @@ in_every_type! { in_f32 f32, in_f64 f64: {
 
 #[test]
 fn over_several_devices_and_within_little_memory() {
-    let (few_offsets, many_offsets) = (offsets(7, 3, 15), offsets(2000, 3, 16));
+    let (few_offsets, many_offsets) = (offsets(7, 3, 15), offsets(600, 3, 16));
     let few = rows::<f64>(last(&few_offsets), 2, 17);
     let many = rows::<f64>(last(&many_offsets), 2, 18);
     let few = Windows::new(few.view(), &few_offsets).unwrap();
@@ -216,7 +216,7 @@ fn over_several_devices_and_within_little_memory() {
     for device in with_kernels() {
         let least = least_memory(&device, |limited| slide_nearest(limited, one, one, 1));
         // With the larger one, blocks of columns append to the lists of those before.
-        for limit in [least + 500, 200_000] {
+        for limit in [least + 500, 60_000] {
             let limited = device.with_memory_limit(limit);
             for (queries, database) in [(few, many), (many, few)] {
                 let expected = slide_nearest(&device, queries, database, 6).unwrap();
