@@ -138,7 +138,8 @@ fn with_each_allocation_failing<T: PartialEq + Debug>(
     }
 }
 
-/// Repeats the work with more and more memory until it succeeds. It must fail with an error before.
+/// Repeats the work with more and more memory until it succeeds. It must fail with an error before. From
+/// 4 MiB on each try has a quarter more than the one before.
 fn with_ever_more_memory<T: PartialEq + Debug>(operation: &str, work: impl Fn() -> Result<T>) {
     let expected = work().unwrap();
     let (mut room, mut failures) = (0, 0);
@@ -151,7 +152,6 @@ fn with_ever_more_memory<T: PartialEq + Debug>(operation: &str, work: impl Fn() 
             error => assert_no_memory(operation, error),
         }
         failures += 1;
-        // A call that takes a hundred times as much is not repeated a hundred times as often.
         room += MIB.max(room / 4);
     }
     assert!(failures > 0, "{operation} never ran out of memory");

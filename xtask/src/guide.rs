@@ -412,9 +412,9 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     let target = workspace().join(target);
-    // As the crates were compiled, if the caller says how; but the race detector names lines.
-    let lines = match std::env::var_os("CARGO_PROFILE_DEV_DEBUG") {
-        Some(debug) if !finds_races => debug,
+    // The caller's setting, so that crates are not compiled again. The race detector needs lines.
+    let debug = match std::env::var_os("CARGO_PROFILE_DEV_DEBUG") {
+        Some(setting) if !finds_races => setting,
         _ => OsString::from("line-tables-only"),
     };
     let mut command = Command::new(cargo);
@@ -430,7 +430,7 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
         .arg("--quiet")
         .args(&arguments[1..])
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", lines)
+        .env("CARGO_PROFILE_DEV_DEBUG", debug)
         .current_dir(folder)
         .status()?;
     if !status.success() {

@@ -123,4 +123,14 @@ mod tests {
         assert_eq!((shape.queries, shape.ranges), (MOST_QUERIES, 1));
         assert!(shape.columns > 16_000);
     }
+
+    /// The test of kernels `over_several_devices_and_within_little_memory` needs several blocks of
+    /// columns.
+    #[test]
+    fn little_memory_has_several_blocks_of_columns() {
+        for processors in [1, 132] {
+            let shape = Shape::new(6, 7, 1100, processors, bytes(6, Some(60_000)));
+            assert!(shape.columns < 1100, "{shape:?}");
+        }
+    }
 }

@@ -193,7 +193,7 @@ in_every_type! { in_f32 f32, in_f64 f64: {
 
 #[test]
 fn over_several_devices_and_within_little_memory() {
-    let (few_offsets, many_offsets) = (offsets(7, 3, 15), offsets(600, 3, 16));
+    let (few_offsets, many_offsets) = (offsets(7, 3, 15), offsets(1100, 3, 16));
     let few = rows::<f64>(last(&few_offsets), 2, 17);
     let many = rows::<f64>(last(&many_offsets), 2, 18);
     let few = Windows::new(few.view(), &few_offsets).unwrap();
