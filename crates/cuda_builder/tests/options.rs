@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// A builder for a copy of the kernels, with a target folder that stays between runs.
 fn builder(compiler: &DeviceCompiler) -> (TempDir, CudaBuilder) {
     let (folder, kernels) = kernels("options", "");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("options");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let builder = CudaBuilder::new(kernels).compiler(compiler.clone());
     (folder, builder.target_dir(target))
 }

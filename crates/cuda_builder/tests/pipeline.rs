@@ -19,7 +19,7 @@ fn smoke_kernels(extra: &str) -> (TempDir, PathBuf) {
 
 /// Builds in a target folder that stays between runs, so that `core` is compiled once.
 fn build(kernels: &Path, compiler: DeviceCompiler) -> Result<Build, BuildError> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipeline");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     CudaBuilder::new(kernels)
         .compiler(compiler)
         .target_dir(target)
@@ -33,7 +33,7 @@ fn kernels_become_ptx() {
     };
     let (folder, kernels) = smoke_kernels("");
     let copy = folder.path().join("out/smoke.ptx");
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipeline");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let builder = CudaBuilder::new(&kernels)
         .compiler(compiler)
         .target_dir(target)
