@@ -135,7 +135,10 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
                 message: format!("{range:?} is not within axis {axis} of the shape {shape:?}"),
             });
         }
-        self.start += range.start * self.strides[axis];
+        // An empty view begins nowhere: strides of axes with one index may be of any size.
+        if !range.is_empty() {
+            self.start += range.start * self.strides[axis];
+        }
         self.shape[axis] = range.len();
         Ok(self)
     }

@@ -17,6 +17,8 @@ pub struct Sizes {
     pub n: usize,
     /// Columns of A and rows of B.
     pub k: usize,
+    /// Whether A and B are single matrices, which are combined with the whole batch.
+    pub singles: [bool; 2],
 }
 
 /// C = α·A·B + β·C of host arrays, as batches: a factor with a single matrix is combined with every
@@ -34,8 +36,14 @@ pub struct Product<'a, T, S, C> {
 impl<T, S: Copy, C> Product<'_, T, S, C> {
     pub fn sizes(&self) -> Sizes {
         let (batch, m, n) = self.c.dim();
-        let k = self.a.dim().2;
-        Sizes { batch, m, n, k }
+        let (of_a, _, k) = self.a.dim();
+        Sizes {
+            batch,
+            m,
+            n,
+            k,
+            singles: [of_a, self.b.dim().0].map(|matrices| matrices == 1),
+        }
     }
 
     pub fn reborrow(&mut self) -> Product<'_, T, S, C> {
@@ -197,7 +205,13 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
         (1, batch) | (batch, 1) => batch,
         _ => return fail("A and B must have equally many matrices, or one of them a single one"),
     };
-    Ok(Sizes { batch, m, n, k })
+    Ok(Sizes {
+        batch,
+        m,
+        n,
+        k,
+        singles: [batch_a, batch_b].map(|matrices| matrices == 1),
+    })
 }
 
 /// Returns the number of elements of C. Fails if no array can have C's shape: ndarray limits the

@@ -38,10 +38,9 @@
 //! first elements of views may add in another order. The simulator has a processor per CPU thread.
 //!
 //! If a product of host arrays is partitioned, over several devices of a kind or within little
-//! memory, the partitions use the kernel of the whole product. If rows are split (M ≥ N), into
-//! partitions of at least N rows, and A and B are single matrices in row-major order without gaps,
-//! the result has the bits of the whole. Otherwise, and on the CPU, sums may be added in another
-//! order.
+//! memory, the partitions use the kernel of the whole product. If rows are split (M ≥ N) and A and
+//! B are in row-major order without gaps, the result has the bits of the whole. Otherwise, and on
+//! the CPU, sums may be added in another order.
 //!
 //! # Memory
 //! A product of host arrays that is larger than the device's memory, or its

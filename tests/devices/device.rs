@@ -2,7 +2,9 @@
 
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{DeviceArray, DeviceKind, DriverState, Image, LaunchConfig, Module};
+use gridstride::device::{
+    DeviceArray, DeviceKind, DeviceView, DriverState, Image, LaunchConfig, Module,
+};
 use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix1, Ix2, arr0, array, s};
 use rayon::prelude::*;
@@ -114,6 +116,10 @@ fn views_are_copied_to_arrays_on_their_device() {
                 assert_eq!(copied.download().unwrap(), view.download().unwrap());
             }
         }
+        // The stride of an axis with one index may be of any size.
+        let two = device.buffer_from(&[1, 2]).unwrap();
+        let one = DeviceView::new(&two, 1, Ix2(1, 1), Ix2(usize::MAX, 1)).unwrap();
+        assert_eq!(one.slice_axis(0, 1..1).unwrap().shape(), [0, 1]);
         // The copy is an array of its own.
         let numbers = DeviceArray::from_buffer(there.into_buffer(), Ix1(120)).unwrap();
         let mut copied = numbers

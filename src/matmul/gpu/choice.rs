@@ -15,8 +15,9 @@ pub struct Choice<T: HasKernels> {
     pub packs_b: bool,
 }
 
-/// Returns the fastest kernel by the model, with the packing that it needs; `None` if the GPU has
-/// too little shared memory for all of them.
+/// Returns the fastest kernel by the model for a product of these sizes, with the packing that it
+/// needs; `None` if the GPU has too little shared memory for all of them. The factors may be those of
+/// a partition: only how they lie in memory counts.
 pub fn choose<T: HasKernels>(
     families: impl Iterator<Item = &'static Family<T>>,
     gpu: &Gpu,
@@ -24,7 +25,13 @@ pub fn choose<T: HasKernels>(
     a: &Factor<T::Bits>,
     b: &Factor<T::Bits>,
 ) -> Option<Choice<T>> {
-    let Sizes { batch, m, n, k } = sizes;
+    let Sizes {
+        batch,
+        m,
+        n,
+        k,
+        singles,
+    } = sizes;
     let needs_packing = |factor: &Factor<T::Bits>, outer, pattern| {
         let can_pack = matches!(pattern, Pattern::PiecesOfK | Pattern::ElementsOfK);
         match fits(factor, outer, k, pattern) {
@@ -37,9 +44,10 @@ pub fn choose<T: HasKernels>(
         let packs_b = needs_packing(b, n, tile.b)?;
         let rate = gpu.rate(&family.speed, tile);
         let mut cut = gpu.cut(sizes, tile, rate);
-        for (packs, factor, outer) in [(packs_a, a, m), (packs_b, b, n)] {
+        for (packs, is_single, outer) in [(packs_a, singles[0], m), (packs_b, singles[1], n)] {
             if packs {
-                let copies = if factor.stride_batch == 0 { 1 } else { batch };
+                // Not the factor's stride: it may be of a partition with one of many matrices.
+                let copies = if is_single { 1 } else { batch };
                 cut = cut.after_packing(gpu, copies * outer * k * size_of::<T>());
             }
         }
@@ -110,6 +118,7 @@ mod tests {
                     m: size,
                     n: size,
                     k: size,
+                    singles: [batch == 1; 2],
                 };
                 let length = size as i64;
                 let factor = |stride, stride_k| Factor {
@@ -144,6 +153,46 @@ mod tests {
                 *table += "\n";
             }
         }
+    }
+
+    /// A partition of one matrix has no stride from matrix to matrix.
+    #[test]
+    fn a_part_of_a_batch_has_the_kernel_of_the_whole() {
+        let gpu = Gpu {
+            capability: (9, 0),
+            processors: 132,
+            shared_memory_per_block: 227 << 10,
+        };
+        let sizes = Sizes {
+            batch: 2,
+            m: 513,
+            n: 257,
+            k: 20_001,
+            singles: [false; 2],
+        };
+        let chosen = |sizes, is_whole: bool| {
+            let factor = |stride, stride_k, length| Factor {
+                // SAFETY: no elements.
+                elements: unsafe { DeviceSlice::from_raw_parts(std::ptr::null(), 0) },
+                start: 0,
+                stride,
+                stride_k,
+                stride_batch: if is_whole { length } else { 0 },
+            };
+            let a = factor(20_001, 1, 513 * 20_001);
+            let b = factor(1, 257, 257 * 20_001);
+            let instructions = Instructions::Fma..=Instructions::Fma;
+            let families = f32::KERNELS.families(Precision::Full, instructions);
+            let choice = choose::<f32>(families, &gpu, sizes, &a, &b).unwrap();
+            (choice.tile.kernel.name(), choice.cut.parts)
+        };
+        assert_eq!(chosen(sizes, true), chosen(sizes, false));
+        // With factors that are packed once for the batch, another kernel is faster.
+        let singles = [true; 2];
+        assert_ne!(
+            chosen(sizes, true),
+            chosen(Sizes { singles, ..sizes }, false)
+        );
     }
 
     #[test]

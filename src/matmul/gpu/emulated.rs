@@ -36,7 +36,7 @@ impl<T: HasKernels> Job<'_, T> {
         kernel: &'static Kernel<(Splitting,)>,
         allowed: RangeInclusive<Instructions>,
     ) -> Result<bool> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k, .. } = self.sizes;
         let mut beta = self.beta;
         for first in (0..k).step_by(EMULATED_CHUNK) {
             let length = EMULATED_CHUNK.min(k - first);

@@ -200,7 +200,7 @@ impl<T: HasKernels> Job<'_, T> {
     /// # Safety
     /// As for [`run`](Self::run).
     unsafe fn run_by(mut self, allowed: RangeInclusive<Instructions>) -> Result<bool> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k, .. } = self.sizes;
         if *allowed.end() == Instructions::Fma {
             // There are no other kernels of fused multiply-adds.
             self.options.precision = Precision::Full;

@@ -38,7 +38,7 @@ impl<T: HasKernels> Job<'_, T> {
         tiles: i32,
         (a, b): (Factor<T::Bits>, Factor<T::Bits>),
     ) -> Result<()> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k, .. } = self.sizes;
         let map = |factor, outer, rows, pattern| {
             let tiles = tensor_tiles(factor, [outer, k, batch], [rows, tile.depth], pattern);
             self.device.tensor_map(&tiles)
@@ -76,7 +76,7 @@ impl<T: HasKernels> Job<'_, T> {
         alpha: T::Sum,
         beta: T::Sum,
     ) -> Result<()> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k, .. } = self.sizes;
         let [a_step, b_step] = common.steps;
         let product = Persistent {
             c,

@@ -50,10 +50,11 @@ fn shared_bytes(device: &Device) -> u32 {
 struct Roles<S> {
     tall: Factor<S>,
     thin: Factor<S>,
-    /// Outer indices of the tall factor, of the whole product's, and of the thin one.
+    /// Outer indices of the tall factor and of the thin one, and those of the whole product's.
     rows: usize,
     rows_of_whole: usize,
     columns: usize,
+    columns_of_whole: usize,
     /// The strides of C along both.
     c_stride: i64,
     c_stride_thin: i64,
@@ -89,7 +90,7 @@ impl<T: HasKernels> Job<'_, T> {
         // SAFETY: by the contract of this function, the factors and C are of the device and have
         // the sizes, and nothing else uses C, which is what the functions called ask for.
         unsafe {
-            if roles.columns == 1 && is_long && roles.is_near && !roles.is_across {
+            if roles.columns_of_whole == 1 && is_long && roles.is_near && !roles.is_across {
                 return self.run_vector(kernels.vector, &roles);
             }
             if let Some(thin) = &kernels.thin
@@ -122,6 +123,7 @@ impl<T: HasKernels> Job<'_, T> {
             rows,
             rows_of_whole: whole.m.max(whole.n),
             columns,
+            columns_of_whole: whole.m.min(whole.n),
             c_stride,
             c_stride_thin,
             is_across,
@@ -167,14 +169,14 @@ impl<T: HasKernels> Job<'_, T> {
     /// room for all k of the thin factor, and the tiles occupy the multiprocessors.
     fn thin_cut(&self, roles: &Roles<T::Sum>) -> Option<Cut> {
         let is_hopper = self.device.compute_capability() == (9, 0);
-        if !is_hopper || !roles.is_near || roles.columns < FEWEST_COLUMNS_OF_MMA {
+        if !is_hopper || !roles.is_near || roles.columns_of_whole < FEWEST_COLUMNS_OF_MMA {
             return None;
         }
         let tiles = roles
             .rows_of_whole
             .div_ceil(thin_rows(roles.is_across) as usize);
         let (k_part, parts) = self.parts_of_k(tiles, 1, THIN_K_STEP as usize);
-        let bytes = thin_shared_bytes(roles.columns as u32, k_part as u32);
+        let bytes = thin_shared_bytes(roles.columns_of_whole as u32, k_part as u32);
         let has_room = bytes <= self.device.shared_memory_per_block().unwrap_or(0);
         let of_block = tiles.div_ceil(self.device.processors().div_ceil(parts));
         let cut = Cut {

@@ -24,7 +24,7 @@ impl<T: HasKernels> Job<'_, T> {
     /// # Safety
     /// The factors and C are of the device and have the sizes, and nothing else uses C.
     pub unsafe fn run_tiled(&self, choice: &Choice<T>) -> Result<()> {
-        let Sizes { batch, m, n, k } = self.sizes;
+        let Sizes { batch, m, n, k, .. } = self.sizes;
         let Choice { tile, cut, .. } = *choice;
         let packed = |packs: bool, from: Factor<T::Bits>, outer: usize| {
             let Some(kernel) = T::KERNELS.pack.filter(|_| packs) else {

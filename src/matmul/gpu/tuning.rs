@@ -268,7 +268,7 @@ const MOST_PANELS: usize = 32;
 /// computed, at least 2; `None` if the product is too small for that, or a batch. `sizes_of_elements`
 /// are the bytes of an element of A and B, and of C.
 pub fn panels(sizes: Sizes, [of_factors, of_c]: [usize; 2]) -> Option<usize> {
-    let Sizes { batch, m, n, k } = sizes;
+    let Sizes { batch, m, n, k, .. } = sizes;
     let bytes =
         |rows: usize, columns: usize, size: usize| rows as f64 * columns as f64 * size as f64;
     let all = bytes(m, k, of_factors) + bytes(k, n, of_factors) + bytes(m, n, of_c);
@@ -284,8 +284,18 @@ pub fn panels(sizes: Sizes, [of_factors, of_c]: [usize; 2]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn sizes_of(m: usize, n: usize, k: usize) -> Sizes {
+        Sizes {
+            batch: 1,
+            m,
+            n,
+            k,
+            singles: [true; 2],
+        }
+    }
+
     fn cut_of(m: usize, n: usize, k: usize) -> Cut {
-        let sizes = Sizes { batch: 1, m, n, k };
+        let sizes = sizes_of(m, n, k);
         let tile = &matmul_kernels::FMA_F32_LARGE[0];
         let gpu = Gpu {
             capability: (9, 0),
@@ -322,7 +332,7 @@ mod tests {
     #[test]
     fn panels_are_for_large_products() {
         let panels = |m, n, k, element| {
-            let sizes = Sizes { batch: 1, m, n, k };
+            let sizes = sizes_of(m, n, k);
             panels(sizes, [element; 2])
         };
         assert_eq!(panels(4096, 4096, 4096, 4), Some(16));
@@ -338,9 +348,8 @@ mod tests {
         assert_eq!(panels(usize::MAX, usize::MAX, 1, 2), Some(32));
         let batch = Sizes {
             batch: 2,
-            m: 4096,
-            n: 4096,
-            k: 4096,
+            singles: [false; 2],
+            ..sizes_of(4096, 4096, 4096)
         };
         assert_eq!(super::panels(batch, [4; 2]), None);
     }

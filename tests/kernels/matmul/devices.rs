@@ -73,6 +73,19 @@ fn little_memory_suffices() {
     }
 }
 
+/// Partitions of fewer rows than columns are cut between the columns, down to one: they still use the
+/// kernel of the whole.
+#[test]
+fn rows_are_cut_where_memory_ends() {
+    let (a, b) = (random::<f64>((130, 2100), 1), random((2100, 2), 2));
+    for device in with_kernels() {
+        let expected = matmul(&device, a.view(), b.view()).unwrap();
+        let limited = device.with_memory_limit(40_000);
+        let found = matmul(&limited, a.view(), b.view()).unwrap();
+        assert_same(&found, &expected, &device);
+    }
+}
+
 #[test]
 fn batches_are_cut_between_matrices() {
     let matrices = |seed| random::<f32>((20, 20), seed);
