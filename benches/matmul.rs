@@ -143,7 +143,7 @@ const fn batch(case: Case) -> Case {
     }
 }
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 17] = [
     case("128", [128; 3]),
     case("256", [256; 3]),
     case("512", [512; 3]),
@@ -157,6 +157,7 @@ const CASES: [Case; 16] = [
     plain(case("wide", [10, 784, 50_000])),
     vector(case("vector", [16_384, 16_384, 1])),
     vector(case("row", [1, 16_384, 16_384])),
+    plain(case("short", [1, 8, 1 << 22])),
     batch(case("batch32", [32; 3])),
     batch(case("batch", [64; 3])),
     batch(case("batch128", [128; 3])),

@@ -37,6 +37,7 @@ CASES["tall"] = (1, 50000, 784, 10, ("f32", "f64"))
 CASES["wide"] = (1, 10, 784, 50000, ("f32", "f64"))
 CASES["vector"] = (1, 16384, 16384, 1, ("f32", "f64", "bf16", "f16"))
 CASES["row"] = (1, 1, 16384, 16384, ("f32", "f64", "bf16", "f16"))
+CASES["short"] = (1, 1, 8, 1 << 22, ("f32", "f64"))
 CASES |= {name: (1000, size, size, size, ALL) for name, size in (("batch32", 32), ("batch", 64), ("batch128", 128))}
 
 

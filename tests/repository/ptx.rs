@@ -147,7 +147,10 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         ("widen_", 2, 1),
         ("skinny_f32_along_", 9, along),
         ("skinny_f64_along_", 9, along),
-        ("vector_", 2, written("vector.rs")),
+        ("vector_f32_along", 1, written("vector.rs")),
+        ("vector_f64_along", 1, written("vector.rs")),
+        ("vector_f32_across", 1, 0),
+        ("vector_f64_across", 1, 0),
     ]
     .map(|(family, count, barriers)| (family.to_owned(), count, barriers))
     .into();

@@ -296,17 +296,14 @@ unsafe fn multiply<const ACROSS: bool, const TILES: usize>(product: &Skinny<f64>
         }
     }}
     let block_bytes = (product.columns * COLUMN_BYTES) as usize;
+    // The tall factor's copies start first: they come from memory, which takes longest.
     // SAFETY: the memory is new.
     unsafe {
-        load_all::<ACROSS>(product, thin, k_count.next_multiple_of(THIN_K_STEP));
-        async_copy::commit();
         tall.load_first();
+        load_all::<ACROSS>(product, thin, k_count.next_multiple_of(THIN_K_STEP));
     }
-    // The thin factor has arrived; what was begun after it has not.
-    match Tall::<ACROSS>::STAGES {
-        2 => async_copy::wait::<1>(),
-        _ => async_copy::wait::<3>(),
-    }
+    async_copy::commit();
+    async_copy::wait::<0>();
     thread::sync_threads();
 
     while row < product.rows {

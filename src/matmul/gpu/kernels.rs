@@ -289,7 +289,9 @@ type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);
 /// The kernels of products of a tall and a thin factor, by ascending numbers of columns.
 pub struct SkinnyKernels<T: 'static> {
     /// For one column and long sums, of matrices whose k are neighbours.
-    pub vector: &'static Kernel<(Skinny<T>,)>,
+    pub vector_along: &'static Kernel<(Skinny<T>,)>,
+    /// For one column and many rows, which are neighbours.
+    pub vector_across: &'static Kernel<(Skinny<T>,)>,
     /// For tall factors whose k are neighbours.
     pub along: &'static [OfColumns<T>],
     /// For tall factors whose rows are neighbours.
@@ -312,10 +314,11 @@ pub struct ThinKernels<T: 'static> {
 }
 
 macro_rules! skinny {
-    ($($name:ident: $type:ty, $vector:ident, [$($along:ident $across:ident: $columns:literal)*],
+    ($($name:ident: $type:ty, $vector_along:ident $vector_across:ident, [$($along:ident $across:ident: $columns:literal)*],
         [$($along_any:ident $across_any:ident: $any_columns:literal)*], $thin:expr;)*) => {$(
         static $name: SkinnyKernels<$type> = SkinnyKernels {
-            vector: &kernels::$vector,
+            vector_along: &kernels::$vector_along,
+            vector_across: &kernels::$vector_across,
             along: &[$(($columns, &kernels::$along)),*],
             across: &[$(($columns, &kernels::$across)),*],
             along_any: &[$(($any_columns, &kernels::$along_any)),*],
@@ -325,7 +328,7 @@ macro_rules! skinny {
     )*};
 }
 skinny! {
-    SKINNY_F32: f32, vector_f32_along, [
+    SKINNY_F32: f32, vector_f32_along vector_f32_across, [
         skinny_f32_along_1 skinny_f32_across_1: 1
         skinny_f32_along_2 skinny_f32_across_2: 2
         skinny_f32_along_4 skinny_f32_across_4: 4
@@ -337,7 +340,7 @@ skinny! {
         skinny_f32_along_any_4 skinny_f32_across_any_4: 4
         skinny_f32_along_any_16 skinny_f32_across_any_16: 16
     ], None;
-    SKINNY_F64: f64, vector_f64_along, [
+    SKINNY_F64: f64, vector_f64_along vector_f64_across, [
         skinny_f64_along_1 skinny_f64_across_1: 1
         skinny_f64_along_2 skinny_f64_across_2: 2
         skinny_f64_along_4 skinny_f64_across_4: 4

@@ -2,8 +2,8 @@
 
 use cuda_std::host::Kernel;
 use matmul_kernels::{
-    Factor, SKINNY_THREADS, Skinny, THIN_K_STEP, VECTOR_ROWS, VECTOR_THREADS, skinny_k_chunk,
-    skinny_k_step, skinny_rows, skinny_shared_bytes, thin_rows, thin_shared_bytes,
+    Factor, SKINNY_THREADS, Skinny, THIN_K_STEP, VECTOR_THREADS, skinny_k_chunk, skinny_k_step,
+    skinny_rows, skinny_shared_bytes, thin_rows, thin_shared_bytes, vector_rows,
 };
 
 use super::factor::{is_aligned, recast};
@@ -26,11 +26,12 @@ const FEWEST_COLUMNS_OF_MMA: usize = 5;
 /// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
 
-/// The least bytes of k for the kernels for vectors, whose blocks take long to start and end.
+/// The least bytes of k for the kernels for vectors *along*, whose blocks take long to start and
+/// end.
 const FEWEST_BYTES_OF_VECTOR: usize = 16 << 10;
 
-/// Their blocks in a multiprocessor.
-const VECTOR_BLOCKS: usize = 2;
+/// The fewest k of a part for those *across*, if there are several.
+const FEWEST_K_ACROSS: usize = 4096;
 
 /// Whether these kernels compute an m×n result, on a device with enough shared memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
@@ -86,12 +87,15 @@ impl<T: HasKernels> Job<'_, T> {
         instructions: Instructions,
     ) -> Result<()> {
         let roles = self.roles();
-        let is_long = self.sizes.k * size_of::<T>() >= FEWEST_BYTES_OF_VECTOR;
         // SAFETY: by the contract of this function, the factors and C are of the device and have
         // the sizes, and nothing else uses C, which is what the functions called ask for.
         unsafe {
-            if roles.columns_of_whole == 1 && is_long && roles.is_near && !roles.is_across {
-                return self.run_vector(kernels.vector, &roles);
+            if let Some((k_part, parts)) = self.vector_parts(&roles) {
+                let kernel = match roles.is_across {
+                    true => kernels.vector_across,
+                    false => kernels.vector_along,
+                };
+                return self.run_vector(kernel, &roles, k_part, parts);
             }
             if let Some(thin) = &kernels.thin
                 && instructions >= Instructions::Warp
@@ -143,15 +147,40 @@ impl<T: HasKernels> Job<'_, T> {
         (k_part, k.div_ceil(k_part))
     }
 
-    /// Multiplies a matrix whose k are neighbours and a vector.
+    /// Returns how the kernels for vectors cut k, if they are to be taken.
+    fn vector_parts(&self, roles: &Roles<T::Sum>) -> Option<(usize, usize)> {
+        if roles.columns_of_whole != 1 || !roles.is_near {
+            return None;
+        }
+        let (is_across, size) = (roles.is_across, size_of::<T>() as u32);
+        let tiles = (roles.rows_of_whole).div_ceil(vector_rows(is_across, size) as usize);
+        // Blocks along are in pairs in a multiprocessor.
+        let blocks = if is_across { 1 } else { 2 };
+        let step = skinny_k_step(is_across, size) as usize;
+        let (k_part, parts) = self.parts_of_k(tiles, blocks, step);
+        let is_fast = match is_across {
+            true => {
+                let sizes = [self.whole.batch, roles.rows_of_whole];
+                is_fast_across(self.device.processors(), size, sizes, (k_part, parts))
+            }
+            false => self.sizes.k * size_of::<T>() >= FEWEST_BYTES_OF_VECTOR,
+        };
+        is_fast.then_some((k_part, parts))
+    }
+
+    /// Multiplies a matrix and a vector.
     ///
     /// # Safety
     /// As of [`run_skinny`](Self::run_skinny).
-    unsafe fn run_vector(&self, kernel: SkinnyKernel<T::Sum>, roles: &Roles<T::Sum>) -> Result<()> {
-        let tiles = roles.rows_of_whole.div_ceil(VECTOR_ROWS as usize);
-        let step = skinny_k_step(false, size_of::<T>() as u32) as usize;
-        let (k_part, parts) = self.parts_of_k(tiles, VECTOR_BLOCKS, step);
-        let blocks = roles.rows.div_ceil(VECTOR_ROWS as usize);
+    unsafe fn run_vector(
+        &self,
+        kernel: SkinnyKernel<T::Sum>,
+        roles: &Roles<T::Sum>,
+        k_part: usize,
+        parts: usize,
+    ) -> Result<()> {
+        let rows = vector_rows(roles.is_across, size_of::<T>() as u32);
+        let blocks = roles.rows.div_ceil(rows as usize);
         let grid = (blocks as u32, parts as u32, self.sizes.batch as u32);
         let config = LaunchConfig::new(grid, VECTOR_THREADS);
         let cut = Cut {
@@ -298,6 +327,29 @@ fn are_balanced(tiles: usize) -> bool {
     15 * lost <= tiles
 }
 
+/// Whether the kernel for vectors *across* is faster than the ring: for so many rows of each matrix
+/// of a batch, of elements of `size` bytes, whose k are cut into `parts` of `k_part`.
+///
+/// Its blocks take equally long, and two are in a multiprocessor. So if they are few, nearly every
+/// multiprocessor has to have one, or in every round two. Most threads have to have rows. Several
+/// parts have to be long: short ones gain nothing over the ring.
+fn is_fast_across(
+    processors: usize,
+    size: u32,
+    [batch, rows]: [usize; 2],
+    (k_part, parts): (usize, usize),
+) -> bool {
+    let of_block = vector_rows(true, size) as usize;
+    let of_matrix = rows.div_ceil(of_block);
+    let blocks = of_matrix * batch * parts;
+    let is_busy = match 8 * blocks <= 9 * processors {
+        true => 6 * blocks >= 5 * processors,
+        false => 8 * (blocks.next_multiple_of(2 * processors) - blocks) <= blocks,
+    };
+    let is_full = 4 * rows >= 3 * of_matrix * of_block;
+    is_busy && is_full && (parts == 1 || k_part >= FEWEST_K_ACROSS)
+}
+
 /// Returns the first kernel of at least so many columns.
 fn of_most<K>(kernels: &[(u32, K)], columns: usize) -> &(u32, K) {
     let mut kernels = kernels.iter();
@@ -317,7 +369,7 @@ fn reads_16_bytes<S>(tall: &Factor<S>, is_across: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::are_balanced;
+    use super::{are_balanced, is_fast_across};
 
     #[test]
     fn few_tiles_at_the_end_are_left_to_multiply_adds() {
@@ -333,6 +385,31 @@ mod tests {
             (49, true),
         ] {
             assert_eq!(are_balanced(tiles), expected, "{tiles}");
+        }
+    }
+
+    #[test]
+    fn vectors_across_take_whole_rounds_of_blocks() {
+        for (size, batch, rows, k_part, parts, expected) in [
+            // 128 blocks on 132 multiprocessors.
+            (8, 1, 16_384, 4096, 4, true),
+            // Parts of k that are too short.
+            (4, 1, 16_384, 2048, 8, false),
+            // 79 blocks, 137, 196, 264 and 274.
+            (8, 1, 40_000, 16_384, 1, false),
+            (8, 1, 70_000, 8192, 1, true),
+            (4, 1, 200_000, 4096, 1, false),
+            (8, 1, 135_168, 4096, 1, true),
+            (8, 1, 140_000, 2048, 1, false),
+            // So many blocks that the last ones do not matter.
+            (4, 1, 10_000_000, 16, 1, true),
+            // Blocks with few rows, and with more.
+            (4, 100_000, 100, 64, 1, false),
+            (4, 100_000, 1000, 64, 1, true),
+            (4, 100_000, 1025, 64, 1, false),
+        ] {
+            let is_fast = is_fast_across(132, size, [batch, rows], (k_part, parts));
+            assert_eq!(is_fast, expected, "{batch} × {rows}, {parts} of {k_part}");
         }
     }
 }

@@ -84,7 +84,8 @@ impl Form {
         match self.kind {
             Kind::Ring => skinny_k_step(self.is_across, size),
             // What the threads of a block read at once.
-            Kind::Vector => VECTOR_THREADS * 16 / size,
+            Kind::Vector if !self.is_across => VECTOR_THREADS * 16 / size,
+            Kind::Vector => skinny_k_step(true, size),
             Kind::Thin => THIN_K_STEP,
         }
     }
@@ -92,7 +93,7 @@ impl Form {
     fn tile(self, size: u32) -> usize {
         let rows = match self.kind {
             Kind::Ring => skinny_rows(self.is_across, size),
-            Kind::Vector => VECTOR_ROWS,
+            Kind::Vector => vector_rows(self.is_across, size),
             Kind::Thin => thin_rows(self.is_across),
         };
         rows as usize
@@ -106,7 +107,7 @@ impl Form {
                 let bytes = skinny_shared_bytes(self.is_across, size, self.columns, chunk);
                 (blocks, bytes)
             }
-            Kind::Vector => (rows.div_ceil(VECTOR_ROWS), 0),
+            Kind::Vector => (rows.div_ceil(vector_rows(self.is_across, size)), 0),
             Kind::Thin => (blocks, thin_shared_bytes(columns, k_part)),
         }
     }
@@ -302,18 +303,24 @@ thin_factors! {
 
 #[test]
 fn vectors() {
-    let form = Form {
-        kind: Kind::Vector,
-        is_across: false,
-        is_any: false,
-        columns: 1,
-    };
     for device in with_kernels() {
-        for case in cases(form, 4) {
-            check(&device, &vector_f32_along, form, case);
-        }
-        for case in cases(form, 8) {
-            check(&device, &vector_f64_along, form, case);
+        for is_across in [false, true] {
+            let form = Form {
+                kind: Kind::Vector,
+                is_across,
+                is_any: false,
+                columns: 1,
+            };
+            let (of_f32, of_f64) = match is_across {
+                false => (&vector_f32_along, &vector_f64_along),
+                true => (&vector_f32_across, &vector_f64_across),
+            };
+            for case in cases(form, 4) {
+                check(&device, of_f32, form, case);
+            }
+            for case in cases(form, 8) {
+                check(&device, of_f64, form, case);
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Products of matrices and vectors on every device, compared with the reference in f64 within the
 //! derived bound.
 
+use gridstride::device::DeviceKind;
 use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s, stack};
 
 use super::{Expected, check, for_sizes, for_types, random};
-use crate::common::{self, devices, fails};
+use crate::common::{self, devices, fails, is_slow};
 
 /// Rows and columns of the matrix: around the edges of tiles and of 16-byte vectors, around 128,
 /// where the kernels for thin factors begin, and long sums.
@@ -23,10 +24,17 @@ const SIZES: &[(usize, usize)] = &[
     (1025, 33),
     (7, 700),
     (200, 1001),
+    (1540, 37),
 ];
 
 /// More sizes, for fast devices.
-const MORE_SIZES: &[(usize, usize)] = &[(5000, 4000), (3, 200_000), (200_001, 5), (1024, 4096)];
+const MORE_SIZES: &[(usize, usize)] = &[
+    (5000, 4000),
+    (3, 200_000),
+    (200_001, 5),
+    (1024, 4096),
+    (40, 500_000),
+];
 
 fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
     random((1, length), seed).remove_axis(Axis(0))
@@ -161,7 +169,12 @@ fn alpha_beta_and_results_of_any_strides() {
 fn the_products_of_ndarray() -> Result<()> {
     for device in devices() {
         // Integers: exact.
-        for (m, n) in [(3, 4), (150, 20)] {
+        let mut sizes = vec![(3, 4), (150, 20)];
+        if matches!(device.kind(), DeviceKind::Cuda { .. }) && !is_slow(&device) {
+            // Enough for parts of k of the kernel for a matrix whose rows are neighbours.
+            sizes.push((16_384, 16_384));
+        }
+        for (m, n) in sizes {
             let a = Array2::from_shape_fn((m, n), |(i, j)| ((i * 7 + j * 3) % 11) as f64 - 5.0);
             let v = Array1::from_shape_fn(n, |i| (i % 5) as f64 - 2.0);
             let w = Array1::from_shape_fn(m, |i| (i % 7) as f64 - 3.0);
