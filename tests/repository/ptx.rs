@@ -147,13 +147,13 @@ fn barriers_of_the_matrix_products_are_neither_copied_nor_lost() {
         ("widen_", 2, 1),
         ("skinny_f32_along_", 9, along),
         ("skinny_f64_along_", 9, along),
-        ("vector_f32_along", 1, written("vector.rs")),
-        ("vector_f64_along", 1, written("vector.rs")),
-        ("vector_f32_across", 1, 0),
-        ("vector_f64_across", 1, 0),
     ]
     .map(|(family, count, barriers)| (family.to_owned(), count, barriers))
     .into();
+    for number in ["f32", "f64", "f16", "bf16"] {
+        families.push((format!("vector_{number}_along"), 1, written("vector.rs")));
+        families.push((format!("vector_{number}_across"), 1, 0));
+    }
     for number in ["f32", "f64"] {
         for columns in [1, 2, 4, 8, 12, 16] {
             // `_1` begins `_12` and `_16` too.

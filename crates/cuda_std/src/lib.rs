@@ -59,7 +59,6 @@ pub mod mbarrier;
 pub mod mem;
 pub mod misc;
 pub mod mma;
-#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub mod narrow;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod operand;

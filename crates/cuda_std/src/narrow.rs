@@ -1,9 +1,10 @@
-//! Pairs of 16-bit numbers, for compute capability 8.0.
+//! Numbers of 16 bits from `f32` and to `f32`.
 //!
-//! Each `f32` is rounded to the nearest number of 16 bits, ties to even, and beyond the largest to
+//! The functions of pairs are for compute capability 8.0. Each `f32` is rounded to the nearest number of 16 bits, ties to even, and beyond the largest to
 //! infinity; NaN becomes the NaN with the bits `0x7fff`.
 
 /// Rounds both numbers to f16: the first one is in the lower half of the result.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #[inline(always)]
 pub fn f16_pair(first: f32, second: f32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -26,6 +27,7 @@ pub fn f16_pair(first: f32, second: f32) -> u32 {
 }
 
 /// Rounds both numbers to bf16: the first one is in the lower half of the result.
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #[inline(always)]
 pub fn bf16_pair(first: f32, second: f32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -44,6 +46,40 @@ pub fn bf16_pair(first: f32, second: f32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         bf16(first) | bf16(second) << 16
+    }
+}
+
+/// The number with these bits of an f16. NaN becomes any NaN.
+///
+/// ```
+/// assert_eq!(cuda_std::narrow::f16_value(0x3e00), 1.5);
+/// ```
+#[inline(always)]
+pub fn f16_value(bits: u16) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let value: f32;
+        // SAFETY: a conversion.
+        unsafe {
+            core::arch::asm!(
+                "cvt.f32.f16 {value}, {bits};",
+                value = out(reg32) value, bits = in(reg16) bits,
+                options(pure, nomem),
+            )
+        };
+        value
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        // The bits where an f32 has them make a number that is 2¹¹² times too small, as the
+        // exponents of f32 are larger by 112 for the same number; that goes for subnormal ones
+        // too, and the product is exact.
+        let magnitude = u32::from(bits & 0x7fff) << 13;
+        let magnitude = match bits & 0x7c00 == 0x7c00 {
+            true => magnitude | 0x7f80_0000,
+            false => (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits(),
+        };
+        f32::from_bits(magnitude | u32::from(bits & 0x8000) << 16)
     }
 }
 

@@ -33,6 +33,7 @@ mod pack;
 mod parts;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod persistent;
+mod piece;
 mod product;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 mod results;

@@ -34,21 +34,21 @@ use crate::loader::start;
 use crate::product::{Factor, Sum, read, write};
 
 /// C(i, j) = alpha·Σ tall(i, k)·thin(j, k) + beta·C(i, j) for a batch of matrices, or a part of the
-/// sums over k.
+/// sums over k, with sums of type `S`.
 ///
 /// A launch has any number of blocks in the x direction, which share the tiles of [`skinny_rows`]
 /// rows, one in the y direction for each part of k, and one in the z direction for each matrix of
 /// the batch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
-pub struct Skinny<T> {
+pub struct Skinny<T, S = T> {
     /// The factor of many rows. Except for the kernels `_any_`, its neighbours are *along* k or
     /// *across* the rows, and its start and other strides are multiples of 16 bytes.
     pub tall: Factor<T>,
     /// The factor of few columns, which are its outer index, with any strides.
     pub thin: Factor<T>,
     /// The results.
-    pub c: DeviceSliceMut<T>,
+    pub c: DeviceSliceMut<S>,
     /// Where the first element of the first C is.
     pub c_start: i64,
     /// How far the next i is.
@@ -60,9 +60,9 @@ pub struct Skinny<T> {
     /// How far the next part of k is.
     pub c_stride_part: i64,
     /// Factor of the product.
-    pub alpha: T,
+    pub alpha: S,
     /// Factor of C, which is not read if it is 0.
-    pub beta: T,
+    pub beta: S,
     /// How many i there are, below 2³¹.
     pub rows: u32,
     /// How many j there are: at most the number in the kernel's name.
@@ -163,7 +163,7 @@ const fn thin_step_bytes(is_across: bool, size: u32, columns: u32) -> u32 {
 
 /// The first of k that this block sums, and how many.
 #[inline(always)]
-pub fn part_of_k<T: Copy>(product: &Skinny<T>) -> (u32, u32) {
+pub fn part_of_k<T: Copy, S: Copy>(product: &Skinny<T, S>) -> (u32, u32) {
     let first = thread::block_idx_y() * product.k_part;
     (first, product.k_part.min(product.k - first))
 }
@@ -426,7 +426,7 @@ pub unsafe fn load_thin<T: Sum>(
 /// # Safety
 /// No other thread writes it.
 #[inline(always)]
-pub unsafe fn write_sum<T: Sum>(product: &Skinny<T>, row: u32, column: u32, sum: T) {
+pub unsafe fn write_sum<T: Copy, S: Sum>(product: &Skinny<T, S>, row: u32, column: u32, sum: S) {
     if row >= product.rows || column >= product.columns {
         return;
     }
@@ -438,8 +438,8 @@ pub unsafe fn write_sum<T: Sum>(product: &Skinny<T>, row: u32, column: u32, sum:
     let mut result = product.alpha * sum;
     // SAFETY: within C.
     unsafe {
-        if product.beta != T::ZERO {
-            result = T::multiply_add(product.beta, product.c.at(place as usize), result);
+        if product.beta != S::ZERO {
+            result = S::multiply_add(product.beta, product.c.at(place as usize), result);
         }
         product.c.set(place as usize, result);
     }

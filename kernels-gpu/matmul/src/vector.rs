@@ -15,7 +15,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WarpValue, shuffle_xor};
 
-use crate::product::{Sum, read};
+use crate::piece::{Bf16s, F16s, Piece};
+use crate::product::Sum;
 use crate::skinny::{Skinny, part_of_k, write_sum};
 
 /// Threads of a block.
@@ -27,8 +28,11 @@ const WARPS: u32 = VECTOR_THREADS / 32;
 const ROWS_ALONG: u32 = 4;
 /// Pieces of 16 bytes that a thread *along* reads of each row before it multiplies.
 const PIECES: u32 = 4;
-/// The k of which a thread *across* reads its rows before it multiplies.
-const K_AT_ONCE: u32 = 16;
+/// The k of which a thread *across* reads its rows before it multiplies. Where it reads rows one by
+/// one, the addresses take registers too.
+const fn k_at_once(is_whole: bool) -> u32 {
+    if is_whole { 16 } else { 8 }
+}
 
 /// Rows of a block, for elements of `size` bytes.
 pub const fn vector_rows(is_across: bool, size: u32) -> u32 {
@@ -45,7 +49,10 @@ pub const fn vector_rows(is_across: bool, size: u32) -> u32 {
 /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
 /// direction for each [`ROWS_ALONG`]; `of_warps` is shared memory for the sums of all warps.
 #[inline(always)]
-unsafe fn along<T: Sum + WarpValue, const VECTOR: usize>(product: &Skinny<T>, of_warps: *mut T) {
+unsafe fn along<P: Piece<Sum: WarpValue>>(
+    product: &Skinny<P::Element, P::Sum>,
+    of_warps: *mut P::Sum,
+) {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let row = thread::block_idx_x() * ROWS_ALONG;
     let thin = &product.thin;
@@ -55,10 +62,10 @@ unsafe fn along<T: Sum + WarpValue, const VECTOR: usize>(product: &Skinny<T>, of
     // threads and with a block in the x direction for each `ROWS_ALONG`; `of_warps` is shared memory
     // for the sums of all warps.
     let mut sums = unsafe {
-        if thin.stride_k == 1 && first % VECTOR as i64 == 0 {
-            sums_along::<T, VECTOR, true>(product, row)
+        if thin.stride_k == 1 && first % P::LENGTH as i64 == 0 {
+            sums_along::<P, true>(product, row)
         } else {
-            sums_along::<T, VECTOR, false>(product, row)
+            sums_along::<P, false>(product, row)
         }
     };
     unrolled! { i in [0 1 2 3] {
@@ -74,7 +81,7 @@ unsafe fn along<T: Sum + WarpValue, const VECTOR: usize>(product: &Skinny<T>, of
     let mine = thread::thread_idx_x();
     if mine < ROWS_ALONG {
         let from = of_warps.wrapping_add(mine as usize);
-        let mut sum = T::ZERO;
+        let mut sum = P::Sum::ZERO;
         unrolled! { warp in [0 1 2 3 4 5 6 7] {
             // SAFETY: written before the barrier.
             sum = sum + unsafe { from.wrapping_add(warp * ROWS_ALONG as usize).read() };
@@ -90,10 +97,10 @@ unsafe fn along<T: Sum + WarpValue, const VECTOR: usize>(product: &Skinny<T>, of
 /// # Safety
 /// As of [`along`].
 #[inline(always)]
-unsafe fn sums_along<T: Sum, const VECTOR: usize, const NEAR: bool>(
-    product: &Skinny<T>,
+unsafe fn sums_along<P: Piece, const NEAR: bool>(
+    product: &Skinny<P::Element, P::Sum>,
     row: u32,
-) -> [T; ROWS_ALONG as usize] {
+) -> [P::Sum; ROWS_ALONG as usize] {
     let (tall, thin) = (&product.tall, &product.thin);
     let (k_first, k_count) = part_of_k(product);
     let (matrix, k_first) = (i64::from(thread::block_idx_z()), i64::from(k_first));
@@ -106,37 +113,34 @@ unsafe fn sums_along<T: Sum, const VECTOR: usize, const NEAR: bool>(
     let start = thin.start + matrix * thin.stride_batch + k_first * thin.stride_k;
     let of_row = |i: usize, k: u32| (starts[i] + i64::from(k)) as usize;
     let of_vector = |k: u32| (start + i64::from(k) * thin.stride_k) as usize;
-    let read_row = |i: usize, k: u32| -> [T; VECTOR] {
-        // SAFETY: all k of a piece are there; starts and strides are multiples of 16 bytes.
-        unsafe {
-            tall.elements.address(of_row(i, k) + VECTOR - 1);
-            read(tall.elements.address(of_row(i, k)))
-        }
-    };
-    let read_vector = |k: u32| -> [T; VECTOR] {
-        let mut values = [T::ZERO; VECTOR];
+    // SAFETY: all k of a piece are there; starts and strides are multiples of 16 bytes.
+    let read_row = |i: usize, k: u32| unsafe { P::read(tall.elements, of_row(i, k)) };
+    let read_vector = |k: u32| -> P {
         // SAFETY: all k of a piece are there. If they are `NEAR`, the caller has compared that they
         // are neighbours and that the first is at a multiple of 16 bytes, `k` being a multiple of
-        // `VECTOR`; else they are read one by one.
+        // the length; else they are read one by one.
         unsafe {
             if NEAR {
-                thin.elements.address(of_vector(k) + VECTOR - 1);
-                return read(thin.elements.address(of_vector(k)));
+                return P::read(thin.elements, of_vector(k));
             }
-            unrolled! { element in [0 1 2 3] {
-                if element < VECTOR {
-                    values[element % VECTOR] = thin.elements.at(of_vector(k + element as u32));
-                }
-            }}
+            P::of(|element| thin.elements.at(of_vector(k + element)))
         }
-        values
     };
-    let mut sums = [T::ZERO; ROWS_ALONG as usize];
-    let whole = k_count / VECTOR as u32;
+    let mut sums = [P::Sum::ZERO; ROWS_ALONG as usize];
+    let add = |sum: P::Sum, of_row: P, of_vector: P| {
+        let mut sum = sum;
+        unrolled! { element in [0 1 2 3 4 5 6 7] {
+            if element < P::LENGTH {
+                sum = P::Sum::multiply_add(of_row.value(element), of_vector.value(element), sum);
+            }
+        }}
+        sum
+    };
+    let whole = k_count / P::LENGTH as u32;
     let mut piece = thread::thread_idx_x();
     while piece + (PIECES - 1) * VECTOR_THREADS < whole {
-        let k = |at: usize| (piece + at as u32 * VECTOR_THREADS) * VECTOR as u32;
-        let mut values = [[[T::ZERO; VECTOR]; ROWS_ALONG as usize]; PIECES as usize];
+        let k = |at: usize| (piece + at as u32 * VECTOR_THREADS) * P::LENGTH as u32;
+        let mut values = [[P::ZERO; ROWS_ALONG as usize]; PIECES as usize];
         unrolled! { at in [0 1 2 3] {
             unrolled! { i in [0 1 2 3] {
                 values[at][i] = read_row(i, k(at));
@@ -145,38 +149,28 @@ unsafe fn sums_along<T: Sum, const VECTOR: usize, const NEAR: bool>(
         unrolled! { at in [0 1 2 3] {
             let of_vector = read_vector(k(at));
             unrolled! { i in [0 1 2 3] {
-                unrolled! { element in [0 1 2 3] {
-                    if element < VECTOR {
-                        let element = element % VECTOR;
-                        sums[i] = T::multiply_add(values[at][i][element], of_vector[element], sums[i]);
-                    }
-                }}
+                sums[i] = add(sums[i], values[at][i], of_vector);
             }}
         }}
         piece += PIECES * VECTOR_THREADS;
     }
     while piece < whole {
-        let k = piece * VECTOR as u32;
+        let k = piece * P::LENGTH as u32;
         let of_vector = read_vector(k);
         unrolled! { i in [0 1 2 3] {
-            let values = read_row(i, k);
-            unrolled! { element in [0 1 2 3] {
-                if element < VECTOR {
-                    let element = element % VECTOR;
-                    sums[i] = T::multiply_add(values[element], of_vector[element], sums[i]);
-                }
-            }}
+            sums[i] = add(sums[i], read_row(i, k), of_vector);
         }}
         piece += VECTOR_THREADS;
     }
     // The last k, which fill no piece.
-    let k = whole * VECTOR as u32 + thread::thread_idx_x();
+    let k = whole * P::LENGTH as u32 + thread::thread_idx_x();
     if k < k_count {
         unrolled! { i in [0 1 2 3] {
             // SAFETY: they are there.
             unsafe {
-                let (value, of_vector) = (tall.elements.at(of_row(i, k)), thin.elements.at(of_vector(k)));
-                sums[i] = T::multiply_add(value, of_vector, sums[i]);
+                let value = P::widened(tall.elements.at(of_row(i, k)));
+                let of_vector = P::widened(thin.elements.at(of_vector(k)));
+                sums[i] = P::Sum::multiply_add(value, of_vector, sums[i]);
             }
         }}
     }
@@ -189,118 +183,124 @@ unsafe fn sums_along<T: Sum, const VECTOR: usize, const NEAR: bool>(
 /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
 /// direction for each [`vector_rows`].
 #[inline(always)]
-unsafe fn across<T: Sum, const VECTOR: usize>(product: &Skinny<T>) {
+unsafe fn across<P: Piece>(product: &Skinny<P::Element, P::Sum>) {
     let thread = thread::block_idx_x() * VECTOR_THREADS + thread::thread_idx_x();
-    let row = thread * VECTOR as u32;
+    let row = thread * P::LENGTH as u32;
     if row >= product.rows {
         return;
     }
     // SAFETY: by the contract of this function, the launch is as `Skinny` says; all of the rows are
-    // there, or their number is compared.
+    // there, or they are read one by one.
     let sums = unsafe {
-        if product.rows - row >= VECTOR as u32 {
-            sums_across::<T, VECTOR, true>(product, row)
+        if product.rows - row >= P::LENGTH as u32 {
+            sums_across::<P, true>(product, row)
         } else {
-            sums_across::<T, VECTOR, false>(product, row)
+            sums_across::<P, false>(product, row)
         }
     };
-    unrolled! { element in [0 1 2 3] {
-        if element < VECTOR {
+    unrolled! { element in [0 1 2 3 4 5 6 7] {
+        if element < P::LENGTH {
             // SAFETY: one thread has the row.
-            unsafe { write_sum(product, row + element as u32, 0, sums[element % VECTOR]) };
+            unsafe { write_sum(product, row + element as u32, 0, sums[element]) };
         }
     }}
 }
 
-/// The sums of the rows from `row` on, which are read 16 bytes at a time if `WHOLE`, or else
-/// element by element as far as they are there.
+/// The sums of the rows of a piece from `row` on, which are read together if all are there and
+/// `WHOLE` says so, or else one by one.
 ///
 /// # Safety
 /// As of [`across`]; `row` is there, and all of its piece if `WHOLE`.
 #[inline(always)]
-unsafe fn sums_across<T: Sum, const VECTOR: usize, const WHOLE: bool>(
-    product: &Skinny<T>,
+unsafe fn sums_across<P: Piece, const WHOLE: bool>(
+    product: &Skinny<P::Element, P::Sum>,
     row: u32,
-) -> [T; VECTOR] {
-    const { assert!(K_AT_ONCE == 16) };
+) -> [P::Sum; 8] {
+    let at_once = k_at_once(WHOLE);
     let (tall, thin) = (&product.tall, &product.thin);
     let (k_first, k_count) = part_of_k(product);
     let (matrix, k_first) = (i64::from(thread::block_idx_z()), i64::from(k_first));
     let start = tall.start + matrix * tall.stride_batch + i64::from(row) + k_first * tall.stride_k;
     let start_of_vector = thin.start + matrix * thin.stride_batch + k_first * thin.stride_k;
-    let read_rows = |k: u32| -> [T; VECTOR] {
+    let last = product.rows - 1 - row;
+    let read_rows = |k: u32| -> P {
         let at = (start + i64::from(k) * tall.stride_k) as usize;
-        let mut values = [T::ZERO; VECTOR];
-        // SAFETY: `k` is there, and so are the rows by the contract of this function or by the
-        // comparison; starts and strides are multiples of 16 bytes.
+        // SAFETY: `k` is there, and the rows are by the contract of this function; starts and
+        // strides are multiples of 16 bytes. Rows that are not there repeat the last one.
         unsafe {
             if WHOLE {
-                tall.elements.address(at + VECTOR - 1);
-                return read(tall.elements.address(at));
+                return P::read(tall.elements, at);
             }
-            unrolled! { element in [0 1 2 3] {
-                if element < VECTOR && row + (element as u32) < product.rows {
-                    values[element % VECTOR] = tall.elements.at(at + element);
-                }
-            }}
+            P::of(|element| tall.elements.at(at + element.min(last) as usize))
         }
-        values
     };
     let read_vector = |k: u32| {
         let at = (start_of_vector + i64::from(k) * thin.stride_k) as usize;
         // SAFETY: `k` is there.
-        unsafe { thin.elements.at(at) }
+        P::widened(unsafe { thin.elements.at(at) })
     };
-    let mut sums = [T::ZERO; VECTOR];
-    let mut add = |values: [T; VECTOR], of_vector: T| {
-        unrolled! { element in [0 1 2 3] {
-            if element < VECTOR {
-                let element = element % VECTOR;
-                sums[element] = T::multiply_add(values[element], of_vector, sums[element]);
+    let mut sums = [P::Sum::ZERO; 8];
+    let mut k = 0;
+    while k + at_once <= k_count {
+        let mut values = [P::ZERO; 16];
+        unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+            if (at as u32) < at_once {
+                values[at] = read_rows(k + at as u32);
             }
         }}
-    };
-    let mut k = 0;
-    while k + K_AT_ONCE <= k_count {
-        let mut values = [[T::ZERO; VECTOR]; K_AT_ONCE as usize];
         unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-            values[at] = read_rows(k + at as u32);
+            if (at as u32) < at_once {
+                let of_vector = read_vector(k + at as u32);
+                unrolled! { element in [0 1 2 3 4 5 6 7] {
+                    if element < P::LENGTH {
+                        sums[element] =
+                            P::Sum::multiply_add(values[at].value(element), of_vector, sums[element]);
+                    }
+                }}
+            }
         }}
-        unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-            add(values[at], read_vector(k + at as u32));
-        }}
-        k += K_AT_ONCE;
+        k += at_once;
     }
     if k < k_count {
         // The last k. Reads under a condition would wait for each other, so the last one is read
         // again instead, and replaced by zeros.
-        let mut values = [[T::ZERO; VECTOR]; K_AT_ONCE as usize];
+        let mut values = [P::ZERO; 16];
         unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14] {
-            values[at] = read_rows((k + at as u32).min(k_count - 1));
+            if (at as u32) < at_once {
+                values[at] = read_rows((k + at as u32).min(k_count - 1));
+            }
         }}
         unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14] {
-            let of_vector = read_vector((k + at as u32).min(k_count - 1));
-            let or_zero = |value| if k + (at as u32) < k_count { value } else { T::ZERO };
-            add(values[at].map(or_zero), or_zero(of_vector));
+            if (at as u32) < at_once {
+                let of_vector = read_vector((k + at as u32).min(k_count - 1));
+                let or_zero = |value| if k + (at as u32) < k_count { value } else { P::Sum::ZERO };
+                unrolled! { element in [0 1 2 3 4 5 6 7] {
+                    if element < P::LENGTH {
+                        let value = or_zero(values[at].value(element));
+                        sums[element] = P::Sum::multiply_add(value, or_zero(of_vector), sums[element]);
+                    }
+                }}
+            }
         }}
     }
     sums
 }
 
 macro_rules! kernels {
-    ($($along:ident $across:ident: $type:ty, $vector:literal;)*) => {$(
+    ($($along:ident $across:ident: $piece:ty;)*) => {$(
         /// The product of a matrix and a vector, of a matrix whose k are neighbours.
         ///
         /// # Safety
         /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
         /// direction for each [`vector_rows`], without dynamic shared memory.
         #[kernel(max_block = 256, min_blocks = 2)]
-        pub unsafe fn $along(product: Skinny<$type>) {
-            let of_warps = shared_array![$type; (WARPS * ROWS_ALONG) as usize];
+        pub unsafe fn $along(product: Skinny<<$piece as Piece>::Element, <$piece as Piece>::Sum>) {
+            let of_warps =
+                shared_array![<$piece as Piece>::Sum; (WARPS * ROWS_ALONG) as usize];
             // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
             // `VECTOR_THREADS` threads and with a block in the x direction for each `vector_rows`,
             // which are `ROWS_ALONG`, without dynamic shared memory.
-            unsafe { along::<$type, $vector>(&product, of_warps) }
+            unsafe { along::<$piece>(&product, of_warps) }
         }
 
         /// The product of a matrix and a vector, of a matrix whose rows are neighbours.
@@ -309,14 +309,16 @@ macro_rules! kernels {
         /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
         /// direction for each [`vector_rows`], without dynamic shared memory.
         #[kernel(max_block = 256, min_blocks = 2)]
-        pub unsafe fn $across(product: Skinny<$type>) {
+        pub unsafe fn $across(product: Skinny<<$piece as Piece>::Element, <$piece as Piece>::Sum>) {
             // SAFETY: by the contract of this function, the launch is as `Skinny` says, of
             // `VECTOR_THREADS` threads and with a block in the x direction for each `vector_rows`.
-            unsafe { across::<$type, $vector>(&product) }
+            unsafe { across::<$piece>(&product) }
         }
     )*};
 }
 kernels! {
-    vector_f32_along vector_f32_across: f32, 4;
-    vector_f64_along vector_f64_across: f64, 2;
+    vector_f32_along vector_f32_across: [f32; 4];
+    vector_f64_along vector_f64_across: [f64; 2];
+    vector_f16_along vector_f16_across: F16s;
+    vector_bf16_along vector_bf16_across: Bf16s;
 }

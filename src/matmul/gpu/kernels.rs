@@ -110,6 +110,8 @@ pub struct Kernels<T: HasKernels> {
     families: &'static [Family<T>],
     /// Whether tensor cores multiply this type only in [`Precision::Tf32`].
     needs_tf32: bool,
+    /// Products of a matrix and a vector.
+    vector: VectorKernels<T>,
     /// Products of a tall and a thin factor, for types that are the type of their sums.
     skinny: Option<&'static SkinnyKernels<T::Sum>>,
     /// Copies a factor to rows along k that begin at multiples of 16 bytes.
@@ -143,10 +145,18 @@ impl<T: HasKernels> Kernels<T> {
         self.families.iter().filter(is_allowed)
     }
 
+    /// Returns the kernels of products of a matrix and a vector, if there are any.
+    pub fn vector(&self, precision: Precision) -> Option<&VectorKernels<T>> {
+        (!self.is_tf32(precision)).then_some(&self.vector)
+    }
+
     /// Returns the kernels of products of a tall and a thin factor, if there are any.
     pub fn skinny(&self, precision: Precision) -> Option<&'static SkinnyKernels<T::Sum>> {
-        let is_tf32 = self.needs_tf32 && precision == Precision::Tf32;
-        self.skinny.filter(|_| !is_tf32)
+        self.skinny.filter(|_| !self.is_tf32(precision))
+    }
+
+    fn is_tf32(&self, precision: Precision) -> bool {
+        self.needs_tf32 && precision == Precision::Tf32
     }
 }
 
@@ -172,6 +182,10 @@ impl HasKernels for f32 {
             family(WarpGroup, speed(Tf32, 800.0, 1.0, 1), kernels::MIXED_TF32),
         ],
         needs_tf32: true,
+        vector: VectorKernels {
+            along: &kernels::vector_f32_along,
+            across: &kernels::vector_f32_across,
+        },
         skinny: Some(&SKINNY_F32),
         pack: Some(&kernels::pack_f32),
         widen: None,
@@ -208,6 +222,10 @@ impl HasKernels for f64 {
             family(Warp, speed(F64Tensor, 70.0, 0.15, 10), kernels::TINY_F64),
         ],
         needs_tf32: false,
+        vector: VectorKernels {
+            along: &kernels::vector_f64_along,
+            across: &kernels::vector_f64_across,
+        },
         skinny: Some(&SKINNY_F64),
         pack: None,
         widen: None,
@@ -217,7 +235,10 @@ impl HasKernels for f64 {
 }
 
 macro_rules! half_precision {
-    ($($type:ident: $warp:ident $small:ident $wide:ident $narrow:ident $widen:ident $round:ident;)*) => {$(
+    ($(
+        $type:ident: $warp:ident $small:ident $wide:ident $narrow:ident $along:ident $across:ident $widen:ident
+            $round:ident;
+    )*) => {$(
         impl HasKernels for $type {
             type Bits = u16;
             type Word = u16;
@@ -232,6 +253,10 @@ macro_rules! half_precision {
                     family(WarpGroup, speed(Half, 1230.0, 1.0, 1), kernels::$narrow),
                 ],
                 needs_tf32: false,
+                vector: VectorKernels {
+                    along: &kernels::$along,
+                    across: &kernels::$across,
+                },
                 skinny: None,
                 pack: Some(&kernels::pack_u16),
                 widen: Some(&kernels::$widen),
@@ -264,8 +289,10 @@ macro_rules! half_precision {
     )*};
 }
 half_precision! {
-    f16: HALF_F16 SMALL_F16 PERSISTENT_F16 PERSISTENT_F16_NARROW widen_f16 add_parts_to_f16;
-    bf16: HALF_BF16 SMALL_BF16 PERSISTENT_BF16 PERSISTENT_BF16_NARROW widen_bf16 add_parts_to_bf16;
+    f16: HALF_F16 SMALL_F16 PERSISTENT_F16 PERSISTENT_F16_NARROW vector_f16_along vector_f16_across widen_f16
+        add_parts_to_f16;
+    bf16: HALF_BF16 SMALL_BF16 PERSISTENT_BF16 PERSISTENT_BF16_NARROW vector_bf16_along vector_bf16_across
+        widen_bf16 add_parts_to_bf16;
 }
 
 macro_rules! sums {
@@ -283,15 +310,21 @@ macro_rules! sums {
 }
 sums! { f32 f64 }
 
+/// The kernels of products of a matrix and a vector.
+pub struct VectorKernels<T: HasKernels> {
+    /// For long sums, of matrices whose k are neighbours.
+    pub along: VectorKernel<T>,
+    /// For many rows, which are neighbours.
+    pub across: VectorKernel<T>,
+}
+
+type VectorKernel<T> = &'static Kernel<(Skinny<<T as HasKernels>::Bits, <T as Scalar>::Sum>,)>;
+
 /// The most columns of a kernel, and the kernel.
 type OfColumns<T> = (u32, &'static Kernel<(Skinny<T>,)>);
 
 /// The kernels of products of a tall and a thin factor, by ascending numbers of columns.
 pub struct SkinnyKernels<T: 'static> {
-    /// For one column and long sums, of matrices whose k are neighbours.
-    pub vector_along: &'static Kernel<(Skinny<T>,)>,
-    /// For one column and many rows, which are neighbours.
-    pub vector_across: &'static Kernel<(Skinny<T>,)>,
     /// For tall factors whose k are neighbours.
     pub along: &'static [OfColumns<T>],
     /// For tall factors whose rows are neighbours.
@@ -314,11 +347,9 @@ pub struct ThinKernels<T: 'static> {
 }
 
 macro_rules! skinny {
-    ($($name:ident: $type:ty, $vector_along:ident $vector_across:ident, [$($along:ident $across:ident: $columns:literal)*],
+    ($($name:ident: $type:ty, [$($along:ident $across:ident: $columns:literal)*],
         [$($along_any:ident $across_any:ident: $any_columns:literal)*], $thin:expr;)*) => {$(
         static $name: SkinnyKernels<$type> = SkinnyKernels {
-            vector_along: &kernels::$vector_along,
-            vector_across: &kernels::$vector_across,
             along: &[$(($columns, &kernels::$along)),*],
             across: &[$(($columns, &kernels::$across)),*],
             along_any: &[$(($any_columns, &kernels::$along_any)),*],
@@ -328,7 +359,7 @@ macro_rules! skinny {
     )*};
 }
 skinny! {
-    SKINNY_F32: f32, vector_f32_along vector_f32_across, [
+    SKINNY_F32: f32, [
         skinny_f32_along_1 skinny_f32_across_1: 1
         skinny_f32_along_2 skinny_f32_across_2: 2
         skinny_f32_along_4 skinny_f32_across_4: 4
@@ -340,7 +371,7 @@ skinny! {
         skinny_f32_along_any_4 skinny_f32_across_any_4: 4
         skinny_f32_along_any_16 skinny_f32_across_any_16: 16
     ], None;
-    SKINNY_F64: f64, vector_f64_along vector_f64_across, [
+    SKINNY_F64: f64, [
         skinny_f64_along_1 skinny_f64_across_1: 1
         skinny_f64_along_2 skinny_f64_across_2: 2
         skinny_f64_along_4 skinny_f64_across_4: 4

@@ -1,15 +1,16 @@
 //! Products of a tall factor and a thin one.
 
+use cuda_std::DeviceParam;
 use cuda_std::host::Kernel;
 use matmul_kernels::{
-    Factor, SKINNY_THREADS, Skinny, THIN_K_STEP, VECTOR_THREADS, skinny_k_chunk, skinny_k_step,
-    skinny_rows, skinny_shared_bytes, thin_rows, thin_shared_bytes, vector_rows,
+    Factor, SKINNY_THREADS, Skinny, THIN_K_STEP, skinny_k_chunk, skinny_k_step, skinny_rows,
+    skinny_shared_bytes, thin_rows, thin_shared_bytes,
 };
 
 use super::factor::{is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE, SkinnyKernels};
-use crate::device::LaunchConfig;
+use crate::device::{Element, LaunchConfig};
 use crate::matmul::options::Instructions;
 use crate::{Device, Result};
 
@@ -26,13 +27,6 @@ const FEWEST_COLUMNS_OF_MMA: usize = 5;
 /// that all of the thin factor's k fit than that a multiprocessor has a second block.
 const SHARED_BYTES: u32 = 200 * 1024;
 
-/// The least bytes of k for the kernels for vectors *along*, whose blocks take long to start and
-/// end.
-const FEWEST_BYTES_OF_VECTOR: usize = 16 << 10;
-
-/// The fewest k of a part for those *across*, if there are several.
-const FEWEST_K_ACROSS: usize = 4096;
-
 /// Whether these kernels compute an m×n result, on a device with enough shared memory.
 pub(super) fn is_skinny(device: &Device, m: usize, n: usize) -> bool {
     let has_room = |is_across| {
@@ -48,29 +42,29 @@ fn shared_bytes(device: &Device) -> u32 {
 }
 
 /// A product's factors by their lengths.
-struct Roles<S> {
-    tall: Factor<S>,
-    thin: Factor<S>,
+pub(super) struct Roles<B> {
+    tall: Factor<B>,
+    thin: Factor<B>,
     /// Outer indices of the tall factor and of the thin one, and those of the whole product's.
-    rows: usize,
-    rows_of_whole: usize,
+    pub rows: usize,
+    pub rows_of_whole: usize,
     columns: usize,
-    columns_of_whole: usize,
+    pub columns_of_whole: usize,
     /// The strides of C along both.
     c_stride: i64,
     c_stride_thin: i64,
     /// Whether the tall factor's rows are closer than its k.
-    is_across: bool,
+    pub is_across: bool,
     /// Whether it can be read 16 bytes at a time.
-    is_near: bool,
+    pub is_near: bool,
 }
 
 /// The parts that k is cut into, and how much of it a block takes to shared memory at a time.
 #[derive(Clone, Copy)]
-struct Cut {
-    k_part: usize,
-    parts: usize,
-    k_chunk: u32,
+pub(super) struct Cut {
+    pub k_part: usize,
+    pub parts: usize,
+    pub k_chunk: u32,
 }
 
 type SkinnyKernel<S> = &'static Kernel<(Skinny<S>,)>;
@@ -86,17 +80,10 @@ impl<T: HasKernels> Job<'_, T> {
         kernels: &SkinnyKernels<T::Sum>,
         instructions: Instructions,
     ) -> Result<()> {
-        let roles = self.roles();
+        let roles = self.roles::<T::Sum>();
         // SAFETY: by the contract of this function, the factors and C are of the device and have
         // the sizes, and nothing else uses C, which is what the functions called ask for.
         unsafe {
-            if let Some((k_part, parts)) = self.vector_parts(&roles) {
-                let kernel = match roles.is_across {
-                    true => kernels.vector_across,
-                    false => kernels.vector_along,
-                };
-                return self.run_vector(kernel, &roles, k_part, parts);
-            }
             if let Some(thin) = &kernels.thin
                 && instructions >= Instructions::Warp
                 && let Some(cut) = self.thin_cut(&roles)
@@ -112,9 +99,10 @@ impl<T: HasKernels> Job<'_, T> {
         }
     }
 
-    fn roles(&self) -> Roles<T::Sum> {
+    /// Returns the roles of the factors, of elements of a type of the same size.
+    pub fn roles<B: Element>(&self) -> Roles<B> {
         let (sizes, whole) = (self.sizes, self.whole);
-        let (a, b) = (recast::<_, T::Sum>(self.a), recast(self.b));
+        let (a, b) = (recast(self.a), recast(self.b));
         let n = sizes.n as i64;
         let (tall, thin, rows, columns, c_stride, c_stride_thin) = match whole.n <= whole.m {
             true => (a, b, sizes.m, sizes.n, n, 1),
@@ -137,7 +125,7 @@ impl<T: HasKernels> Job<'_, T> {
 
     /// Returns the length of each part of k, a multiple of `step`, and their number: several if
     /// `tiles` of the whole do not occupy all multiprocessors, each of which runs `blocks`.
-    fn parts_of_k(&self, tiles: usize, blocks: usize, step: usize) -> (usize, usize) {
+    pub fn parts_of_k(&self, tiles: usize, blocks: usize, step: usize) -> (usize, usize) {
         let k = self.sizes.k;
         let wanted = self.device.processors() * blocks / (tiles * self.whole.batch).max(1);
         let most = k.div_ceil(8 * step);
@@ -145,53 +133,6 @@ impl<T: HasKernels> Job<'_, T> {
             .div_ceil(wanted.clamp(1, 64).min(most))
             .next_multiple_of(step);
         (k_part, k.div_ceil(k_part))
-    }
-
-    /// Returns how the kernels for vectors cut k, if they are to be taken.
-    fn vector_parts(&self, roles: &Roles<T::Sum>) -> Option<(usize, usize)> {
-        if roles.columns_of_whole != 1 || !roles.is_near {
-            return None;
-        }
-        let (is_across, size) = (roles.is_across, size_of::<T>() as u32);
-        let tiles = (roles.rows_of_whole).div_ceil(vector_rows(is_across, size) as usize);
-        // Blocks along are in pairs in a multiprocessor.
-        let blocks = if is_across { 1 } else { 2 };
-        let step = skinny_k_step(is_across, size) as usize;
-        let (k_part, parts) = self.parts_of_k(tiles, blocks, step);
-        let is_fast = match is_across {
-            true => {
-                let sizes = [self.whole.batch, roles.rows_of_whole];
-                is_fast_across(self.device.processors(), size, sizes, (k_part, parts))
-            }
-            false => self.sizes.k * size_of::<T>() >= FEWEST_BYTES_OF_VECTOR,
-        };
-        is_fast.then_some((k_part, parts))
-    }
-
-    /// Multiplies a matrix and a vector.
-    ///
-    /// # Safety
-    /// As of [`run_skinny`](Self::run_skinny).
-    unsafe fn run_vector(
-        &self,
-        kernel: SkinnyKernel<T::Sum>,
-        roles: &Roles<T::Sum>,
-        k_part: usize,
-        parts: usize,
-    ) -> Result<()> {
-        let rows = vector_rows(roles.is_across, size_of::<T>() as u32);
-        let blocks = roles.rows.div_ceil(rows as usize);
-        let grid = (blocks as u32, parts as u32, self.sizes.batch as u32);
-        let config = LaunchConfig::new(grid, VECTOR_THREADS);
-        let cut = Cut {
-            k_part,
-            parts,
-            k_chunk: 0,
-        };
-        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
-        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
-        // shape are those of the kernel.
-        unsafe { self.launch_skinny(kernel, config, roles, cut) }
     }
 
     /// Returns how the kernels with matrix instructions cut k, if they are to be taken: there is
@@ -282,11 +223,11 @@ impl<T: HasKernels> Job<'_, T> {
     ///
     /// # Safety
     /// As of [`run_skinny`](Self::run_skinny); the launch is as the kernel asks for.
-    unsafe fn launch_skinny(
+    pub unsafe fn launch_skinny<B: Element + DeviceParam>(
         &self,
-        kernel: SkinnyKernel<T::Sum>,
+        kernel: &'static Kernel<(Skinny<B, T::Sum>,)>,
         config: LaunchConfig,
-        roles: &Roles<T::Sum>,
+        roles: &Roles<B>,
         cut: Cut,
     ) -> Result<()> {
         let launch = |c, alpha, beta| {
@@ -327,29 +268,6 @@ fn are_balanced(tiles: usize) -> bool {
     15 * lost <= tiles
 }
 
-/// Whether the kernel for vectors *across* is faster than the ring: for so many rows of each matrix
-/// of a batch, of elements of `size` bytes, whose k are cut into `parts` of `k_part`.
-///
-/// Its blocks take equally long, and two are in a multiprocessor. So if they are few, nearly every
-/// multiprocessor has to have one, or in every round two. Most threads have to have rows. Several
-/// parts have to be long: short ones gain nothing over the ring.
-fn is_fast_across(
-    processors: usize,
-    size: u32,
-    [batch, rows]: [usize; 2],
-    (k_part, parts): (usize, usize),
-) -> bool {
-    let of_block = vector_rows(true, size) as usize;
-    let of_matrix = rows.div_ceil(of_block);
-    let blocks = of_matrix * batch * parts;
-    let is_busy = match 8 * blocks <= 9 * processors {
-        true => 6 * blocks >= 5 * processors,
-        false => 8 * (blocks.next_multiple_of(2 * processors) - blocks) <= blocks,
-    };
-    let is_full = 4 * rows >= 3 * of_matrix * of_block;
-    is_busy && is_full && (parts == 1 || k_part >= FEWEST_K_ACROSS)
-}
-
 /// Returns the first kernel of at least so many columns.
 fn of_most<K>(kernels: &[(u32, K)], columns: usize) -> &(u32, K) {
     let mut kernels = kernels.iter();
@@ -369,7 +287,7 @@ fn reads_16_bytes<S>(tall: &Factor<S>, is_across: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{are_balanced, is_fast_across};
+    use super::are_balanced;
 
     #[test]
     fn few_tiles_at_the_end_are_left_to_multiply_adds() {
@@ -385,31 +303,6 @@ mod tests {
             (49, true),
         ] {
             assert_eq!(are_balanced(tiles), expected, "{tiles}");
-        }
-    }
-
-    #[test]
-    fn vectors_across_take_whole_rounds_of_blocks() {
-        for (size, batch, rows, k_part, parts, expected) in [
-            // 128 blocks on 132 multiprocessors.
-            (8, 1, 16_384, 4096, 4, true),
-            // Parts of k that are too short.
-            (4, 1, 16_384, 2048, 8, false),
-            // 79 blocks, 137, 196, 264 and 274.
-            (8, 1, 40_000, 16_384, 1, false),
-            (8, 1, 70_000, 8192, 1, true),
-            (4, 1, 200_000, 4096, 1, false),
-            (8, 1, 135_168, 4096, 1, true),
-            (8, 1, 140_000, 2048, 1, false),
-            // So many blocks that the last ones do not matter.
-            (4, 1, 10_000_000, 16, 1, true),
-            // Blocks with few rows, and with more.
-            (4, 100_000, 100, 64, 1, false),
-            (4, 100_000, 1000, 64, 1, true),
-            (4, 100_000, 1025, 64, 1, false),
-        ] {
-            let is_fast = is_fast_across(132, size, [batch, rows], (k_part, parts));
-            assert_eq!(is_fast, expected, "{batch} × {rows}, {parts} of {k_part}");
         }
     }
 }

@@ -6,6 +6,7 @@ use cuda_std::{DeviceParam, DeviceSlice};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::{Element, LaunchConfig, Module};
+use half::{bf16, f16};
 use matmul_kernels::*;
 
 use super::tiles::has;
@@ -136,21 +137,35 @@ fn check<T: Number + DeviceParam>(
     form: Form,
     case: Case,
 ) {
+    check_of(device, kernel, form, case, T::from_f64, T::to_f64);
+}
+
+/// As [`check`], of factors with elements of another type than the sums.
+fn check_of<B: Element + DeviceParam, T: Number + DeviceParam>(
+    device: &Device,
+    kernel: &Kernel<(Skinny<B, T>,)>,
+    form: Form,
+    case: Case,
+    rounded: impl Fn(f64) -> B,
+    value: impl Fn(B) -> f64,
+) {
     let [rows, columns, k, batch] = [case.rows, case.columns, case.k, case.batch];
-    let size = size_of::<T>() as u32;
+    let size = size_of::<B>() as u32;
     let step = form.step(size) as usize;
     let k_part = case.part * step;
     let parts = k.div_ceil(k_part).max(1);
     let to_t = |values: Vec<f64>| -> Vec<T> { values.into_iter().map(T::from_f64).collect() };
-    let tall = random(1, length(case.tall, [batch, rows, k]));
-    let thin = random(2, length(case.thin, [batch, columns, k]));
+    let elements =
+        |seed, length| -> Vec<B> { random(seed, length).into_iter().map(&rounded).collect() };
+    let tall = elements(1, length(case.tall, [batch, rows, k]));
+    let thin = elements(2, length(case.thin, [batch, columns, k]));
     let before = random(3, parts * batch * rows * columns);
     let (c_stride, c_stride_thin) = match case.is_turned {
         true => (1, rows),
         false => (columns, 1),
     };
-    let tall_buffer = device.buffer_from(&to_t(tall.clone())).unwrap();
-    let thin_buffer = device.buffer_from(&to_t(thin.clone())).unwrap();
+    let tall_buffer = device.buffer_from(&tall).unwrap();
+    let thin_buffer = device.buffer_from(&thin).unwrap();
     let mut c = device.buffer_from(&to_t(before.clone())).unwrap();
     let alpha = 0.75;
     let chunk = (case.chunk * step) as u32;
@@ -185,8 +200,8 @@ fn check<T: Number + DeviceParam>(
                 for j in 0..columns {
                     let (mut sum, mut magnitude) = (0.0, 0.0);
                     for l in part * k_part..k.min((part + 1) * k_part) {
-                        let product =
-                            tall[place(case.tall, b, i, l)] * thin[place(case.thin, b, j, l)];
+                        let product = value(tall[place(case.tall, b, i, l)])
+                            * value(thin[place(case.thin, b, j, l)]);
                         sum += product;
                         magnitude += product.abs();
                     }
@@ -311,15 +326,72 @@ fn vectors() {
                 is_any: false,
                 columns: 1,
             };
-            let (of_f32, of_f64) = match is_across {
-                false => (&vector_f32_along, &vector_f64_along),
-                true => (&vector_f32_across, &vector_f64_across),
-            };
             for case in cases(form, 4) {
-                check(&device, of_f32, form, case);
+                let kernel = [&vector_f32_along, &vector_f32_across][usize::from(is_across)];
+                check(&device, kernel, form, case);
             }
             for case in cases(form, 8) {
-                check(&device, of_f64, form, case);
+                let kernel = [&vector_f64_along, &vector_f64_across][usize::from(is_across)];
+                check(&device, kernel, form, case);
+            }
+            for case in cases(form, 2) {
+                let kernel = [&vector_f16_along, &vector_f16_across][usize::from(is_across)];
+                let rounded = |number| f16::from_f64(number).to_bits();
+                let value = |bits| f16::from_bits(bits).to_f64();
+                check_of(&device, kernel, form, case, rounded, value);
+                let kernel = [&vector_bf16_along, &vector_bf16_across][usize::from(is_across)];
+                let rounded = |number| bf16::from_f64(number).to_bits();
+                let value = |bits| bf16::from_bits(bits).to_f64();
+                check_of(&device, kernel, form, case, rounded, value);
+            }
+        }
+    }
+}
+
+/// A vector of a one, and a matrix with every number.
+#[test]
+fn every_number_of_16_bits_is_multiplied() {
+    for device in with_kernels() {
+        for (kernel, one, exponent_bits) in [
+            (&vector_f16_across, f16::ONE.to_bits(), 5),
+            (&vector_bf16_across, bf16::ONE.to_bits(), 8),
+        ] {
+            let all: Vec<u16> = (0..=u16::MAX).collect();
+            let tall = device.buffer_from(&all).unwrap();
+            let thin = device.buffer_from(&[one]).unwrap();
+            let mut c = device.zeros::<f32>(all.len()).unwrap();
+            let rows = all.len() as u32;
+            let product = Skinny {
+                tall: factor(tall.slice(), [0, 1, i64::from(rows), 0]),
+                thin: factor(thin.slice(), [0, 1, 1, 0]),
+                c: c.slice_mut(),
+                c_start: 0,
+                c_stride: 1,
+                c_stride_thin: 1,
+                c_stride_batch: 0,
+                c_stride_part: 0,
+                alpha: 1.0,
+                beta: 0.0,
+                rows,
+                columns: 1,
+                k: 1,
+                k_part: 1,
+                k_chunk: 0,
+            };
+            let config = LaunchConfig::new(rows.div_ceil(vector_rows(true, 2)), VECTOR_THREADS);
+            // SAFETY: the buffers are those of the product.
+            unsafe { device.launch(&MODULE, kernel, config, (product,)) }.unwrap();
+            let special = 0x7fff & !((1 << (15 - exponent_bits)) - 1);
+            for (bits, result) in all.into_iter().zip(c.to_vec().unwrap()) {
+                if bits & 0x7fff > special {
+                    assert!(result.is_nan(), "{device} {kernel:?} {bits:#x}");
+                } else {
+                    assert_eq!(
+                        result,
+                        value_of(bits, exponent_bits),
+                        "{device} {kernel:?} {bits:#x}"
+                    );
+                }
             }
         }
     }

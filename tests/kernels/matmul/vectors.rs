@@ -25,6 +25,7 @@ const SIZES: &[(usize, usize)] = &[
     (7, 700),
     (200, 1001),
     (1540, 37),
+    (3200, 19),
 ];
 
 /// More sizes, for fast devices.
@@ -34,6 +35,7 @@ const MORE_SIZES: &[(usize, usize)] = &[
     (200_001, 5),
     (1024, 4096),
     (40, 500_000),
+    (150, 9000),
 ];
 
 fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
