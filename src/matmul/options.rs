@@ -49,6 +49,8 @@ const _: () = assert!(EMULATED_CHUNK.is_multiple_of(EMULATED_SUM));
 /// `f32` and `f64` with at most 16 rows or columns of C, and at least 128 of the other, use fused
 /// multiply-adds, because memory bandwidth limits them; only those of `f64` with at least 5 use matrix
 /// instructions of warps on compute capability 9.0, if a block has room for all k of the thin factor.
+/// Products of a matrix and a vector of `f16` and `bf16` use fused multiply-adds too, where they are
+/// faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Instructions {
     /// The fastest instructions of the device.

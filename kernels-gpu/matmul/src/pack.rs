@@ -284,7 +284,8 @@ pub unsafe fn widen_bf16(task: Packing<u16, f32>) {
     unsafe { widen(&task, |bits| f32::from_bits(bits << 16)) }
 }
 
-/// The number with these bits of an f16.
+/// The number with these bits of an f16. Unlike `narrow::f16_value` on GPUs, it keeps the bits of
+/// NaN.
 #[inline(always)]
 pub(crate) fn value_of_f16(bits: u32) -> f32 {
     // The bits where an f32 has them make a number that is 2^112 times too small, as the exponents

@@ -5,13 +5,13 @@ use cuda_std::prelude::*;
 
 use crate::product::{Sum, read};
 
-/// 16 bytes of neighbours.
+/// 16 bytes of neighbouring elements.
 pub trait Piece: Copy {
-    /// A number as it is in memory.
+    /// An element as it is in memory.
     type Element: Copy;
     /// The type in which products are summed.
     type Sum: Sum;
-    /// How many there are.
+    /// Elements of a piece.
     const LENGTH: usize;
     /// All zeros.
     const ZERO: Self;
@@ -25,10 +25,10 @@ pub trait Piece: Copy {
     /// The piece of the elements that `element` returns.
     fn of(element: impl Fn(u32) -> Self::Element) -> Self;
 
-    /// A number of the piece.
+    /// The value of an element of the piece.
     fn value(self, index: usize) -> Self::Sum;
 
-    /// The number as it is summed.
+    /// The value of an element.
     fn widened(element: Self::Element) -> Self::Sum;
 }
 
@@ -114,9 +114,9 @@ macro_rules! of_16_bits {
     )*};
 }
 of_16_bits! {
-    /// f16.
+    /// Eight `f16`.
     F16s: narrow::f16_value;
-    /// bf16.
+    /// Eight `bf16`.
     Bf16s: bf16_value;
 }
 

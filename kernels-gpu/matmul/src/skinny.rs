@@ -37,8 +37,8 @@ use crate::product::{Factor, Sum, read, write};
 /// sums over k, with sums of type `S`.
 ///
 /// A launch has any number of blocks in the x direction, which share the tiles of [`skinny_rows`]
-/// rows, one in the y direction for each part of k, and one in the z direction for each matrix of
-/// the batch.
+/// rows, unless the kernel says otherwise, one in the y direction for each part of k, and one in
+/// the z direction for each matrix of the batch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Skinny<T, S = T> {
@@ -65,14 +65,15 @@ pub struct Skinny<T, S = T> {
     pub beta: S,
     /// How many i there are, below 2³¹.
     pub rows: u32,
-    /// How many j there are: at most the number in the kernel's name.
+    /// How many j there are: at most the number in the kernel's name, or 1 if there is none.
     pub columns: u32,
     /// How many k there are.
     pub k: u32,
-    /// How many of k each part sums, a multiple of [`skinny_k_step`].
+    /// How many of k each part sums, a multiple of [`skinny_k_step`] for the size of `T`, and of
+    /// `THIN_K_STEP` for the kernels `thin_`.
     pub k_part: u32,
     /// How many k of the thin factor are in shared memory at a time, a multiple of
-    /// [`skinny_k_step`].
+    /// [`skinny_k_step`]. The kernels `thin_` and `vector_` do not use it.
     pub k_chunk: u32,
 }
 /// Threads of a block.

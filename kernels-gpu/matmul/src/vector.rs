@@ -3,8 +3,8 @@
 //! What takes time is to read the matrix, once, so all here serves to have many bytes of it on
 //! their way at any time. With one column the sums need few registers: a thread reads 256 bytes of
 //! the matrix before it multiplies the first, and two blocks fill a multiprocessor: 128 KB. Blocks
-//! end soon, after few rows, and the GPU starts the next one where one has ended, so that no
-//! multiprocessor is idle while others read, as with blocks that each have their share of all rows.
+//! end soon, after few rows, and the GPU starts the next one where one has ended. With blocks that
+//! each have a fixed share of all rows, multiprocessors that finish early would be idle.
 //!
 //! There are two forms:
 //! - *along*: the matrix's k are neighbours. A thread reads 16 bytes of four places of k in four
@@ -95,7 +95,8 @@ unsafe fn along<P: Piece<Sum: WarpValue>>(
 /// `NEAR`, or element by element.
 ///
 /// # Safety
-/// As of [`along`].
+/// As of [`along`]; if `NEAR`, the vector's k of this part are neighbours, and the first is at a
+/// multiple of 16 bytes.
 #[inline(always)]
 unsafe fn sums_along<P: Piece, const NEAR: bool>(
     product: &Skinny<P::Element, P::Sum>,
@@ -113,12 +114,13 @@ unsafe fn sums_along<P: Piece, const NEAR: bool>(
     let start = thin.start + matrix * thin.stride_batch + k_first * thin.stride_k;
     let of_row = |i: usize, k: u32| (starts[i] + i64::from(k)) as usize;
     let of_vector = |k: u32| (start + i64::from(k) * thin.stride_k) as usize;
-    // SAFETY: all k of a piece are there; starts and strides are multiples of 16 bytes.
+    // SAFETY: all k of a piece are there; starts and strides are multiples of 16 bytes, and so are
+    // `k` and the first k of the part, which are multiples of a piece's length.
     let read_row = |i: usize, k: u32| unsafe { P::read(tall.elements, of_row(i, k)) };
     let read_vector = |k: u32| -> P {
-        // SAFETY: all k of a piece are there. If they are `NEAR`, the caller has compared that they
-        // are neighbours and that the first is at a multiple of 16 bytes, `k` being a multiple of
-        // the length; else they are read one by one.
+        // SAFETY: all k of a piece are there. If they are `NEAR`, they are neighbours by the
+        // contract of this function, and begin at a multiple of 16 bytes, `k` being a multiple of a
+        // piece's length; else they are read one by one.
         unsafe {
             if NEAR {
                 return P::read(thin.elements, of_vector(k));
@@ -189,8 +191,8 @@ unsafe fn across<P: Piece>(product: &Skinny<P::Element, P::Sum>) {
     if row >= product.rows {
         return;
     }
-    // SAFETY: by the contract of this function, the launch is as `Skinny` says; all of the rows are
-    // there, or they are read one by one.
+    // SAFETY: by the contract of this function, the launch is as `Skinny` says; `row` is there and a
+    // multiple of a piece's length, and so are all rows of the piece where `WHOLE` says so.
     let sums = unsafe {
         if product.rows - row >= P::LENGTH as u32 {
             sums_across::<P, true>(product, row)
@@ -210,7 +212,8 @@ unsafe fn across<P: Piece>(product: &Skinny<P::Element, P::Sum>) {
 /// `WHOLE` says so, or else one by one.
 ///
 /// # Safety
-/// As of [`across`]; `row` is there, and all of its piece if `WHOLE`.
+/// As of [`across`]; `row` is there and a multiple of a piece's length, and all rows of the piece
+/// are there if `WHOLE`.
 #[inline(always)]
 unsafe fn sums_across<P: Piece, const WHOLE: bool>(
     product: &Skinny<P::Element, P::Sum>,
@@ -225,8 +228,8 @@ unsafe fn sums_across<P: Piece, const WHOLE: bool>(
     let last = product.rows - 1 - row;
     let read_rows = |k: u32| -> P {
         let at = (start + i64::from(k) * tall.stride_k) as usize;
-        // SAFETY: `k` is there, and the rows are by the contract of this function; starts and
-        // strides are multiples of 16 bytes. Rows that are not there repeat the last one.
+        // SAFETY: `k` is there, and the rows are by the contract of this function; `row`, starts
+        // and strides are multiples of 16 bytes. Rows that are not there repeat the last one.
         unsafe {
             if WHOLE {
                 return P::read(tall.elements, at);
@@ -262,8 +265,8 @@ unsafe fn sums_across<P: Piece, const WHOLE: bool>(
         k += at_once;
     }
     if k < k_count {
-        // The last k. Reads under a condition would wait for each other, so the last one is read
-        // again instead, and replaced by zeros.
+        // The last k, fewer than `at_once`. Conditional reads would wait for each other, so reads
+        // past the end repeat the last k, and zeros replace both factors.
         let mut values = [P::ZERO; 16];
         unrolled! { at in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14] {
             if (at as u32) < at_once {
@@ -291,8 +294,8 @@ macro_rules! kernels {
         /// The product of a matrix and a vector, of a matrix whose k are neighbours.
         ///
         /// # Safety
-        /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
-        /// direction for each [`vector_rows`], without dynamic shared memory.
+        /// The launch is as [`Skinny`] says, for one column, of [`VECTOR_THREADS`] threads and with
+        /// a block in the x direction for each [`vector_rows`], without dynamic shared memory.
         #[kernel(max_block = 256, min_blocks = 2)]
         pub unsafe fn $along(product: Skinny<<$piece as Piece>::Element, <$piece as Piece>::Sum>) {
             let of_warps =
@@ -306,8 +309,8 @@ macro_rules! kernels {
         /// The product of a matrix and a vector, of a matrix whose rows are neighbours.
         ///
         /// # Safety
-        /// The launch is as [`Skinny`] says, of [`VECTOR_THREADS`] threads and with a block in the x
-        /// direction for each [`vector_rows`], without dynamic shared memory.
+        /// The launch is as [`Skinny`] says, for one column, of [`VECTOR_THREADS`] threads and with
+        /// a block in the x direction for each [`vector_rows`], without dynamic shared memory.
         #[kernel(max_block = 256, min_blocks = 2)]
         pub unsafe fn $across(product: Skinny<<$piece as Piece>::Element, <$piece as Piece>::Sum>) {
             // SAFETY: by the contract of this function, the launch is as `Skinny` says, of

@@ -60,7 +60,7 @@ impl MatMul {
     /// Whatever the order of additions, each product takes part in at most k roundings, one more
     /// for α and one for β: f is γ_{k+2}, with γ_n = n·u / (1 − n·u) (Higham, 'Accuracy and
     /// Stability of Numerical Algorithms', section 3.5). u is 2⁻⁵³ for `f64`, 2⁻²⁴ for `f32`, and
-    /// 2⁻²³ if tensor cores sum in `f32`: an instruction shifts its products and the previous sum
+    /// 2⁻²³ for types and precisions that tensor cores may sum in `f32`: an instruction shifts its products and the previous sum
     /// to the largest exponent among them and truncates to the 24 bits of `f32` and at least one
     /// more, as measured for all generations (Fasi et al., 'Numerical behavior of NVIDIA tensor
     /// cores', 2021). The error is 2⁻²⁴ for each product, and 2⁻²⁴ for each of fewer than k sums.

@@ -145,7 +145,7 @@ impl<T: HasKernels> Kernels<T> {
         self.families.iter().filter(is_allowed)
     }
 
-    /// Returns the kernels of products of a matrix and a vector, if there are any.
+    /// Returns the kernels of products of a matrix and a vector, unless `precision` is tf32.
     pub fn vector(&self, precision: Precision) -> Option<&VectorKernels<T>> {
         (!self.is_tf32(precision)).then_some(&self.vector)
     }

@@ -206,22 +206,20 @@ impl<T: HasKernels> Job<'_, T> {
             // There are no other kernels of fused multiply-adds.
             self.options.precision = Precision::Full;
         }
-        if skinny::is_skinny(self.device, self.whole.m, self.whole.n) {
-            let precision = self.options.precision;
-            // SAFETY: the caller vouches for the memory.
-            unsafe {
-                if let Some(kernels) = T::KERNELS.vector(precision)
-                    && self.run_vector(kernels)?
-                {
-                    return Ok(true);
-                }
-                if let Some(kernels) = T::KERNELS.skinny(precision) {
-                    self.run_skinny(kernels, *allowed.end())?;
-                    return Ok(true);
-                }
-            }
-        }
         let precision = self.options.precision;
+        if let Some(kernels) = T::KERNELS.vector(precision)
+            // SAFETY: the caller vouches for the memory.
+            && unsafe { self.run_vector(kernels)? }
+        {
+            return Ok(true);
+        }
+        if let Some(kernels) = T::KERNELS.skinny(precision)
+            && skinny::is_skinny(self.device, self.whole.m, self.whole.n)
+        {
+            // SAFETY: the caller vouches for the memory.
+            unsafe { self.run_skinny(kernels, *allowed.end())? };
+            return Ok(true);
+        }
         if let Some(kernel) = T::KERNELS.split
             && precision == Precision::F32ByBf16x6
         {

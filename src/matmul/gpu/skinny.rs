@@ -18,7 +18,7 @@ use crate::{Device, Result};
 pub(super) const MOST_COLUMNS: usize = 16;
 
 /// With fewer rows the other kernels are as fast: the rows do not occupy a GPU.
-const FEWEST_ROWS: usize = 128;
+pub(super) const FEWEST_ROWS: usize = 128;
 
 /// With fewer columns, matrix instructions take as long as multiply-adds: they compute 8.
 const FEWEST_COLUMNS_OF_MMA: usize = 5;
@@ -99,7 +99,7 @@ impl<T: HasKernels> Job<'_, T> {
         }
     }
 
-    /// Returns the roles of the factors, of elements of a type of the same size.
+    /// Returns the roles of the factors, with elements recast to `B`, a type of the same size.
     pub fn roles<B: Element>(&self) -> Roles<B> {
         let (sizes, whole) = (self.sizes, self.whole);
         let (a, b) = (recast(self.a), recast(self.b));

@@ -4,7 +4,7 @@ use matmul_kernels::{VECTOR_THREADS, skinny_k_step, vector_rows};
 
 use super::job::Job;
 use super::kernels::{HasKernels, VectorKernels};
-use super::skinny::{Cut, Roles};
+use super::skinny::{Cut, FEWEST_ROWS, Roles};
 use crate::Result;
 use crate::device::LaunchConfig;
 
@@ -12,8 +12,8 @@ use crate::device::LaunchConfig;
 const FEWEST_BYTES_ALONG: usize = 16 << 10;
 
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes a job that [`is_skinny`](super::skinny::is_skinny) and has one row or column.
-    /// Returns `false` if other kernels are faster, or the strides do not fit.
+    /// Computes a job of one row or column, if these kernels are the fastest. Returns `false`
+    /// otherwise, or if the strides do not fit.
     ///
     /// # Safety
     /// The factors and C are of the device and have the sizes, and nothing else uses C.
@@ -38,7 +38,8 @@ impl<T: HasKernels> Job<'_, T> {
 
     /// Returns how these kernels cut k, if they are to be taken.
     fn vector_cut(&self, roles: &Roles<T::Bits>) -> Option<Cut> {
-        if roles.columns_of_whole != 1 || !roles.is_near {
+        let is_vector = roles.columns_of_whole == 1 && roles.rows_of_whole >= FEWEST_ROWS;
+        if !is_vector || !roles.is_near {
             return None;
         }
         let (is_across, size) = (roles.is_across, size_of::<T>() as u32);
@@ -62,13 +63,14 @@ impl<T: HasKernels> Job<'_, T> {
     }
 }
 
-/// Whether the kernel for vectors *across* is fast: for so many rows of each matrix of a batch, of
-/// elements of `size` bytes.
+/// Whether the kernel *across* is faster than the others, for a batch of matrices of so many rows,
+/// of elements of `size` bytes, whose k are cut into `parts` of `k_part`.
 ///
-/// Its blocks take equally long, and two are in a multiprocessor. So if they are few, nearly every
-/// multiprocessor has to have one, or in every round two. Most threads have to have rows. Several
-/// parts of k have to be long, or else other kernels are as fast: in `f32` and `f64` those for thin
-/// factors, in 16 bits only those of tiles.
+/// All blocks take equally long, and a multiprocessor runs two. With at most 9/8 blocks for each
+/// multiprocessor, 5/6 of the multiprocessors need one; with more, the last round may lack at most
+/// an eighth of all blocks. Three of four threads have to have rows. Several parts of k have to be
+/// long, or else other kernels are as fast: in `f32` and `f64` those for thin factors, in 16 bits
+/// only those of tiles.
 fn is_fast_across(
     processors: usize,
     size: u32,

@@ -259,10 +259,11 @@ fn cases(form: Form, size: u32) -> Vec<Case> {
                 [vector as i64, 1, stride, up(k_i * stride)]
             }
         };
-        let thin = if index % 2 == 0 {
-            [1, 1, columns as i64 + 1, (columns as i64 + 1) * k_i]
-        } else {
-            [3, k_i + 2, 1, 0]
+        let thin = match (form.kind, index) {
+            // Read 16 bytes at a time.
+            (Kind::Vector, 2..4) => [vector as i64, k_i + 2, 1, 0],
+            (_, 0 | 2 | 4) => [1, 1, columns as i64 + 1, (columns as i64 + 1) * k_i],
+            _ => [3, k_i + 2, 1, 0],
         };
         cases.push(Case {
             rows,
