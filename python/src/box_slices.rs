@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Argument, Input, Number, by_dtype};
 use crate::box_overlap::{Pairs, pairs, with_algorithm};
-use crate::call::POLL;
+use crate::call::{POLL, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, not_negative};
 
@@ -35,6 +35,7 @@ impl PyBoxSlices {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Slice<'py>>> {
+        require_threads()?;
         let next = py.detach(|| {
             let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
@@ -63,6 +64,7 @@ pub fn box_overlap_slices(
     algorithm: &str,
     device: Option<Devices>,
 ) -> PyResult<PyBoxSlices> {
+    require_threads()?;
     let max_pairs = not_negative(SLICES, "max_pairs", max_pairs)?;
     let search = with_algorithm(SLICES, algorithm)?;
     let set1 = Argument::new(SLICES, "set1", set1)?;

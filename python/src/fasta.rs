@@ -72,6 +72,15 @@ fn records(text: &[u8], alphabet: &Alphabet, unknown: Unknown) -> Result<(Vec<St
         match line.strip_prefix(b">") {
             Some(header) => {
                 end(&names, &mut letters)?;
+                if header.contains(&b'\r') {
+                    // All text behind it would be taken for a part of the header.
+                    let record = names.len();
+                    let message = format!(
+                        "the header of record {record} has a carriage return in it: lines have to end with a \
+                         line feed"
+                    );
+                    return Err(refuse(Some(record), message));
+                }
                 let header = String::from_utf8_lossy(header);
                 let name = header.split_whitespace().next();
                 names.push(name.unwrap_or_default().to_owned());

@@ -261,9 +261,19 @@ impl PySequences {
             unknown: unknown_of(SEQUENCES, unknown)?,
         };
         let read = sequences.map(|sequences| reader.sequences(py, sequences));
+        let read = read.transpose()?.unwrap_or_default();
         let known = sequences.and_then(alphabet_of);
+        if let (Some(alphabet), None) = (reader.alphabet, &known)
+            && let Some(code) = read.codes().iter().find(|&&code| usize::from(code) >= alphabet.size())
+        {
+            return Err(PyValueError::new_err(format!(
+                "{SEQUENCES}: there is the code {code}, but the alphabet has {} letters, with the codes from 0 on: \
+                 make the Sequences again from the texts with the alphabet",
+                alphabet.size()
+            )));
+        }
         Ok(PySequences {
-            sequences: read.transpose()?.unwrap_or_default(),
+            sequences: read,
             alphabet: alphabet.map(|alphabet| alphabet.0).or(known),
         })
     }

@@ -1,5 +1,6 @@
 //! Sketches of sequences whose letters arrive gradually.
 
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use gridstride::Result;
@@ -11,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::Number;
-use crate::call::call;
+use crate::call::{call, require_threads};
 use crate::error::OrRaise;
 use crate::sequences::Reader;
 
@@ -80,11 +81,22 @@ impl PySession {
         py: Python<'_>,
         work: impl FnOnce(&mut (dyn Session + 'static)) -> Result<T> + Send,
     ) -> PyResult<T> {
+        require_threads()?;
         let result = py.detach(|| {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
             session.as_deref_mut().map(work)
         });
         result.ok_or_else(ended)?.or_raise(py, "SketchSession")
+    }
+}
+
+impl Drop for PySession {
+    fn drop(&mut self) {
+        // A session's end waits for its thread, which a forked process does not have.
+        if require_threads().is_err() {
+            let session = self.session.get_mut();
+            mem::forget(session.unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }
 
@@ -118,6 +130,7 @@ impl PySession {
 
     /// Wait for all sketches, end the session, and return those that have not been taken.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        require_threads()?;
         let session = py.detach(|| {
             self.session
                 .lock()

@@ -7,7 +7,7 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Number, by_dtype};
-use crate::call::call;
+use crate::call::{call, require_threads};
 use crate::device::Devices;
 use crate::error::OrRaise;
 use crate::time_series::{Buckets, buckets, duplicates_of, nan_of, offsets_of, order_of};
@@ -33,6 +33,7 @@ impl PySummaries {
     }
 
     fn resample(&self, py: Python<'_>, every: i64) -> PyResult<PySummaries> {
+        require_threads()?;
         let coarser = py.detach(|| self.0.resample(every));
         coarser.map(PySummaries).or_raise(py, RESAMPLE)
     }
@@ -42,6 +43,7 @@ impl PySummaries {
         let methods = methods.iter().map(|name| name.parse());
         let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
         let methods = methods.or_raise(py, AGG)?;
+        require_threads()?;
         let found = py.detach(|| self.0.columns(&methods, ddof));
         Ok(buckets(py, found.or_raise(py, AGG)?))
     }

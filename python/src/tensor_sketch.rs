@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::array::{Argument, Number, Outcome, Output};
-use crate::call::call;
+use crate::call::{call, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, no_choice, not_negative};
 use crate::sequences::{AlphabetArgument, PyAlphabet, Reader, unknown_of};
@@ -257,6 +257,7 @@ impl PyTensorSketch {
 
     #[pyo3(signature = (*, device))]
     fn session(&self, py: Python<'_>, device: Option<Devices>) -> PyResult<PySession> {
+        require_threads()?;
         let device = Devices::one_of(py, SESSION, device)?;
         let (alphabet, unknown) = (self.alphabet.clone(), self.unknown);
         with_sketcher!(self, |sketcher| {

@@ -71,14 +71,32 @@ import numpy as np, gridstride
 warnings.simplefilter("ignore")
 a = np.ones((300, 300))
 gridstride.matmul(a, a, device="cpu")
+session = gridstride.tensor_sketch.TensorSketch(8, 2).session(device="cpu")
+session.push("ACGT")
+times = np.arange(200_000)
+summaries = gridstride.summarize(times, times.astype(float), 2, device="cpu")
+boxes = np.ones((3, 4))
+slices = gridstride.box_overlap_slices(boxes, boxes, max_pairs=1, device="cpu")
+calls = {
+    "matmul": lambda: gridstride.matmul(a, a, device="cpu"),
+    "push": lambda: session.push("ACGT"),
+    "finish": lambda: session.finish(),
+    "slices": lambda: next(gridstride.box_overlap_slices(boxes, boxes, max_pairs=1, device="cpu")),
+    "next slice": lambda: next(slices),
+    "agg": lambda: summaries.agg(["sum"]),
+    "resample": lambda: summaries.resample(4),
+}
 child = os.fork()
 if child == 0:
-    try:
-        gridstride.matmul(a, a, device="cpu")
-    except RuntimeError as error:
-        print(error, flush=True)
-        os._exit(0)
-    os._exit(1)
+    for name, call in calls.items():
+        try:
+            call()
+        except RuntimeError as error:
+            print(name, error, flush=True)
+        else:
+            os._exit(1)
+    del session, slices
+    os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 """
 
@@ -87,7 +105,9 @@ assert os.waitpid(child, 0)[1] == 0
 def test_forked_processes_fail_and_do_not_hang():
     run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
-    assert "this process was forked after calls of gridstride" in run.stdout
+    lines = run.stdout.splitlines()
+    assert len(lines) == 7
+    assert all("this process was forked after calls of gridstride" in line for line in lines)
 
 
 def test_version():

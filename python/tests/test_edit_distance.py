@@ -68,3 +68,10 @@ def test_sequences_remember_their_alphabet(device):
     for other in [Sequences(texts), Sequences(texts, alphabet="protein")]:
         with pytest.raises(ValueError, match="codes of another alphabet"):
             edit_distance(encoded, other, device=device)
+
+
+def test_sequences_of_codes_get_an_alphabet_that_has_them():
+    codes = Sequences([np.array([2, 0, 3], np.uint8)])
+    assert edit_distance(Sequences(codes, alphabet="dna"), ["GAT"]).tolist() == [0]
+    with pytest.raises(ValueError, match="there is the code 71, but the alphabet has 4 letters"):
+        Sequences(Sequences(["GATTACA"]), alphabet="dna")

@@ -37,5 +37,8 @@ def test_refused(tmp_path):
         fasta.read(io.BytesIO(b"ACGT"))
     with pytest.raises(ValueError, match="the text is empty"):
         fasta.read(io.BytesIO(b""))
+    with pytest.raises(ValueError, match="the header of record 1 has a carriage return in it") as raised:
+        fasta.read(io.BytesIO(b">a\r\nACGT\n>b\rGGTT\n"))
+    assert raised.value.index == 1
     with pytest.raises(FileNotFoundError):
         fasta.read(tmp_path / "missing.fa")

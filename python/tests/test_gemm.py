@@ -41,6 +41,9 @@ def test_other_shapes(device, rng):
     batch = rng.standard_normal((2, 4, 3))
     np.testing.assert_allclose(gemm(batch, a, alpha=2.0, trans_b=True, device=device), 2 * batch @ a.T, rtol=1e-12)
     np.testing.assert_allclose(gemm(a, batch, trans_a=True, device=device), a.T @ batch, rtol=1e-12)
+    for lengths in (1, 0), (0, 1), (0, 0), (1, 2), (2, 1):
+        factors = np.ones((lengths[0], 2, 3)), np.ones((lengths[1], 3, 2))
+        assert gemm(*factors, device=device).shape == np.matmul(*factors).shape
     assert gemm(a[:0], a.T).shape == (0, 4)
 
 

@@ -93,5 +93,6 @@ def _factor(factor: ArrayLike, is_transposed: bool) -> NDArray[Any]:
 
 def _shape(a: NDArray[Any], b: NDArray[Any]) -> tuple[int, ...]:
     """The shape of a product. The extension checks whether the factors fit."""
-    batch = tuple(max(lengths) for lengths in zip(a.shape[:-2], b.shape[:-2])) or a.shape[:-2] or b.shape[:-2]
+    both = zip(a.shape[:-2], b.shape[:-2])
+    batch = tuple(of_b if of_a == 1 else of_a for of_a, of_b in both) or a.shape[:-2] or b.shape[:-2]
     return batch + a.shape[-2:-1] + b.shape[-1:] * (b.ndim > 1)

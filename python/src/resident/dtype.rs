@@ -30,7 +30,7 @@ pub fn from_typestr(typestr: &str) -> Option<DLDataType> {
     let mut letters = typestr.chars();
     let order = letters.next()?;
     let kind = letters.next()?;
-    let bytes: u8 = letters.as_str().parse().ok()?;
+    let bytes: u8 = letters.as_str().parse().ok().filter(|&bytes| bytes > 0)?;
     let native = if cfg!(target_endian = "little") {
         '<'
     } else {
