@@ -71,7 +71,7 @@ fn check_timestamp(text: &str, (unit, size): (Unit, i128)) {
     let found = parse(text.as_bytes(), unit);
     let (sign, number) = match text.strip_prefix('-') {
         Some(number) => (-1, number),
-        None => (1, text),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
     match (nanoseconds(number, size), text.parse::<Timestamp>()) {
         (Some(expected), _) => {

@@ -76,6 +76,10 @@ impl Input<'_> {
         let mut records: Vec<Record> = Vec::new();
         for line in self.text.split(|&byte| byte == b'\n') {
             if let Some(header) = line.strip_prefix(b">") {
+                let header = header.strip_suffix(b"\r").unwrap_or(header);
+                if header.contains(&b'\r') {
+                    return None;
+                }
                 let header = String::from_utf8_lossy(header);
                 let name = header.split_whitespace().next().unwrap_or_default();
                 match self.per_file {

@@ -92,7 +92,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
             sample.add(&slice);
         }
         bar.inc(slice.overlaps.pair_count() as u64);
-        if !results.are_written() && join.is_none() && sample.is_none() {
+        if results.are_complete() && join.is_none() && sample.is_none() {
             break;
         }
     }

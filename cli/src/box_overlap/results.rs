@@ -60,9 +60,9 @@ impl Results {
         })
     }
 
-    /// Whether there is a file that all pairs go to.
-    pub fn are_written(&self) -> bool {
-        self.csv.is_some() || self.npy.is_some()
+    /// Whether no further pairs are asked for: no file takes them, and as many as are shown are kept.
+    pub fn are_complete(&self) -> bool {
+        self.csv.is_none() && self.npy.is_none() && self.shown.len() == SHOWN
     }
 
     /// Takes the number of pairs of each box.

@@ -231,15 +231,21 @@ struct Encoder {
 impl Encoder {
     fn part(&mut self, part: Part) -> Result<()> {
         match part {
-            Part::Header(header) => {
-                self.begin_record(header);
-                Ok(())
-            }
+            Part::Header(header) => self.begin_record(header),
             Part::Letters(text) => self.letters(text),
         }
     }
 
-    fn begin_record(&mut self, header: &[u8]) {
+    fn begin_record(&mut self, header: &[u8]) -> Result<()> {
+        let header = header.strip_suffix(b"\r").unwrap_or(header);
+        if header.contains(&b'\r') {
+            // All text behind it would be taken for a part of the header.
+            bail!(
+                "the header of record {} has a carriage return in it: lines have to end with a line \
+                 feed, as of `tr '\\r' '\\n'`",
+                self.place.record + 1
+            );
+        }
         let header = String::from_utf8_lossy(header);
         let name = header.split_whitespace().next().unwrap_or_default();
         self.place.record += 1;
@@ -250,6 +256,7 @@ impl Encoder {
             self.end_sequence();
             self.sequence = Some(Record::new(name.into()));
         }
+        Ok(())
     }
 
     fn letters(&mut self, text: &[u8]) -> Result<()> {

@@ -73,7 +73,7 @@ pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
 fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
     let (whole, fraction) = text.split_once('.')?;
     let (sign, whole) = match whole.strip_prefix('-') {
-        None => (1, whole),
+        None => (1, whole.strip_prefix('+').unwrap_or(whole)),
         Some(whole) => (-1, whole),
     };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -90,11 +90,9 @@ fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
         return Some(Err("is not a whole number of nanoseconds"));
     }
     let fraction = fraction.parse().unwrap_or(0) * (unit / divisor);
-    let time = whole
-        .parse::<i64>()
-        .ok()
-        .map(|whole| sign * (i128::from(whole) * unit + fraction));
-    let time = time.and_then(|time| i64::try_from(time).ok());
+    let whole = whole.parse::<i128>().ok();
+    let time = whole.and_then(|whole| whole.checked_mul(unit)?.checked_add(fraction));
+    let time = time.and_then(|time| i64::try_from(sign * time).ok());
     Some(time.ok_or(OUT_OF_RANGE))
 }
 

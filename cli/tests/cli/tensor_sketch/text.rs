@@ -108,6 +108,16 @@ fn files_that_are_not_fasta() {
         ("empty.fa", &b""[..], "the file is empty"),
         ("empty.fa.gz", &gzip(b""), "the file is empty"),
         ("words.fa", b"words", "it begins with 'w', not with '>'"),
+        (
+            "mac.fa",
+            b">a\rACGT\r>b\rGGTT\r",
+            "the header of record 1 has a carriage return in it",
+        ),
+        (
+            "mixed.fa",
+            b">a\r\nACGT\n>b\rGGTT\n",
+            "the header of record 2 has a carriage return in it",
+        ),
     ] {
         PROGRAM.refuse(&[&folder.file(name, content)], &[name, said]);
     }

@@ -49,6 +49,7 @@ fn times_and_values() {
     for (text, time) in [
         ("0", 0),
         ("-1", -10),
+        ("+21.0", 20),
         ("9223372036854775807", i64::MAX / 10 * 10),
         ("-9223372036854775808", i64::MIN / 10 * 10),
         ("2026-03-01T12:00:00Z", noon),
@@ -67,7 +68,7 @@ fn times_and_values() {
             _ => assert_eq!(last(text), time, "{text}"),
         }
     }
-    let first = "timestamp,value\n-9223372036854775808,1\n1677-09-21T00:12:43.145224193Z,2\n";
+    let first = "timestamp,value\n-9223372036854775808.0,1\n1677-09-21T00:12:43.145224193Z,2\n";
     assert_eq!(
         of_text(first, &["--aggregate", "sum", "--origin", "2"]),
         "timestamp,sum\n-9223372036854775808,3\n"
