@@ -168,7 +168,7 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Moves the buffer to another handle of the same device, as
-    /// [`DeviceArray::on`](super::DeviceArray::on).
+    /// [`DeviceArray::on`](super::DeviceArray::on). After an error the buffer is freed.
     pub fn on(mut self, device: &Device) -> Result<Buffer<T>> {
         const MOVE: &str = "move to another handle";
         self.device.require_same(device, MOVE)?;

@@ -142,7 +142,8 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// the memory.
     ///
     /// # Errors
-    /// [`Error::DifferentDevices`] if the devices differ, [`Error::Driver`] if the GPU fails.
+    /// [`Error::DifferentDevices`] if the devices differ, [`Error::InvalidInput`] if a graph uses the
+    /// array, [`Error::Driver`] if the GPU fails. The array is freed then.
     ///
     /// ```
     /// use gridstride::Device;
@@ -311,6 +312,8 @@ impl Stream {
                 let _ = self.0.synchronize();
             }
         }
+        // While this thread records, the end could not wait for copies that other threads start.
+        capture::refuse(&self.device, "a scope of copies")?;
         let guard = WaitOnUnwind(self);
         let result = work(&StreamScope {
             stream: self,

@@ -135,8 +135,8 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
                 message: format!("{range:?} is not within axis {axis} of the shape {shape:?}"),
             });
         }
-        // An empty view begins nowhere: strides of axes with one index may be of any size.
-        if !range.is_empty() {
+        // An empty view begins nowhere: its strides, and those of axes with one index, may be of any size.
+        if !range.is_empty() && !self.shape().contains(&0) {
             self.start += range.start * self.strides[axis];
         }
         self.shape[axis] = range.len();

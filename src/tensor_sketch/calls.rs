@@ -172,7 +172,8 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Errors
     /// As [`sketch`](Self::sketch), but the range of the results is not checked: an entry beyond
-    /// `f32`'s range is infinite.
+    /// `f32`'s range is infinite. Of several codes that the tables do not have, the error names the
+    /// first of the largest.
     ///
     /// ```
     /// use gridstride::Device;

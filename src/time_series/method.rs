@@ -103,7 +103,8 @@ impl Method {
     /// an infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the
     /// percentile is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋). In the ascending order −0 comes before 0.
     pub const fn percentile(percent: f64) -> Method {
-        Method::new(Kind::Percentile(percent))
+        // So that -0 is called p0, too.
+        Method::new(Kind::Percentile(percent + 0.0))
     }
 
     /// Returns the same method of the rate: of the difference of each value to the value before it

@@ -120,6 +120,8 @@ fn views_are_copied_to_arrays_on_their_device() {
         let two = device.buffer_from(&[1, 2]).unwrap();
         let one = DeviceView::new(&two, 1, Ix2(1, 1), Ix2(usize::MAX, 1)).unwrap();
         assert_eq!(one.slice_axis(0, 1..1).unwrap().shape(), [0, 1]);
+        let none = DeviceView::new(&two, 0, Ix2(0, 5), Ix2(1, usize::MAX / 2)).unwrap();
+        assert_eq!(none.slice_axis(1, 3..5).unwrap().shape(), [0, 2]);
         // The copy is an array of its own.
         let numbers = DeviceArray::from_buffer(there.into_buffer(), Ix1(120)).unwrap();
         let mut copied = numbers

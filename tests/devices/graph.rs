@@ -160,6 +160,9 @@ fn what_waits_for_the_device_is_refused() {
         fails_with(records.map(|_| ()), reads("recording an event"));
         let awaits = device.capture(|| device.wait(&event));
         fails_with(awaits.map(|_| ()), reads("waiting for an event"));
+        let stream = device.stream().unwrap();
+        let copies = stream.device().capture(|| stream.scope(|_| Ok(())));
+        fails_with(copies.map(|_| ()), reads("a scope of copies"));
         let rows = device.upload(&matrix(3, 4, 0)).unwrap();
         let checks = device.capture(|| Distances::new().pairwise_device(&rows));
         fails_with(checks.map(|_| ()), reads("copy from a buffer"));

@@ -43,9 +43,11 @@ use crate::product::{Factor, Sum, read, write};
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Skinny<T, S = T> {
     /// The factor of many rows. Except for the kernels `_any_`, its neighbours are *along* k or
-    /// *across* the rows, and its start and other strides are multiples of 16 bytes.
+    /// *across* the rows, and the address of its elements, its start and its other strides are
+    /// multiples of 16 bytes.
     pub tall: Factor<T>,
-    /// The factor of few columns, which are its outer index, with any strides.
+    /// The factor of few columns, which are its outer index, with any strides. For the kernels
+    /// `vector_…_along`, the address of its elements is a multiple of 16 bytes.
     pub thin: Factor<T>,
     /// The results.
     pub c: DeviceSliceMut<S>,

@@ -73,7 +73,8 @@ unsafe fn along<P: Piece<Sum: WarpValue>>(
             sums[i] = sums[i] + shuffle_xor(FULL_MASK, sums[i], 16 >> level);
         }}
         if lane == 0 {
-            // SAFETY: the warp's own place.
+            // SAFETY: `of_warps` has a place for each warp and row, and only this lane of the warp
+            // writes to the warp's places.
             unsafe { of_warps.add((warp * ROWS_ALONG) as usize + i).write(sums[i]) };
         }
     }}
@@ -114,8 +115,9 @@ unsafe fn sums_along<P: Piece, const NEAR: bool>(
     let start = thin.start + matrix * thin.stride_batch + k_first * thin.stride_k;
     let of_row = |i: usize, k: u32| (starts[i] + i64::from(k)) as usize;
     let of_vector = |k: u32| (start + i64::from(k) * thin.stride_k) as usize;
-    // SAFETY: all k of a piece are there; starts and strides are multiples of 16 bytes, and so are
-    // `k` and the first k of the part, which are multiples of a piece's length.
+    // SAFETY: all k of a piece are there. They begin at a multiple of 16 bytes: by `Skinny`, the
+    // elements, the start and the strides of rows and of the batch do, and `k` and the part's first
+    // k are multiples of a piece's length.
     let read_row = |i: usize, k: u32| unsafe { P::read(tall.elements, of_row(i, k)) };
     let read_vector = |k: u32| -> P {
         // SAFETY: all k of a piece are there. If they are `NEAR`, they are neighbours by the
@@ -168,7 +170,7 @@ unsafe fn sums_along<P: Piece, const NEAR: bool>(
     let k = whole * P::LENGTH as u32 + thread::thread_idx_x();
     if k < k_count {
         unrolled! { i in [0 1 2 3] {
-            // SAFETY: they are there.
+            // SAFETY: `k` is below the part's number of k, and the row is one of the product's.
             unsafe {
                 let value = P::widened(tall.elements.at(of_row(i, k)));
                 let of_vector = P::widened(thin.elements.at(of_vector(k)));
@@ -228,8 +230,10 @@ unsafe fn sums_across<P: Piece, const WHOLE: bool>(
     let last = product.rows - 1 - row;
     let read_rows = |k: u32| -> P {
         let at = (start + i64::from(k) * tall.stride_k) as usize;
-        // SAFETY: `k` is there, and the rows are by the contract of this function; `row`, starts
-        // and strides are multiples of 16 bytes. Rows that are not there repeat the last one.
+        // SAFETY: `k` is below the part's number of k. If `WHOLE`, all rows are there by the contract
+        // of this function, and begin at a multiple of 16 bytes: by `Skinny`, the elements, the start
+        // and the strides of k and of the batch do, and `row` is a multiple of a piece's length. Else
+        // rows that are not there repeat the last one.
         unsafe {
             if WHOLE {
                 return P::read(tall.elements, at);
@@ -239,7 +243,7 @@ unsafe fn sums_across<P: Piece, const WHOLE: bool>(
     };
     let read_vector = |k: u32| {
         let at = (start_of_vector + i64::from(k) * thin.stride_k) as usize;
-        // SAFETY: `k` is there.
+        // SAFETY: `k` is below the part's number of k.
         P::widened(unsafe { thin.elements.at(at) })
     };
     let mut sums = [P::Sum::ZERO; 8];

@@ -184,11 +184,11 @@ impl<T: HasKernels> Job<'_, T> {
         if self.sizes.k == 0 || self.alpha.is_zero() {
             let none = self.device.alloc(0)?;
             // Not alpha, whose product with an empty sum may be NaN.
-            // SAFETY: there are no parts, and the caller vouches for C.
+            // SAFETY: there are no parts, and by the contract of this function C has the sizes.
             return unsafe { self.add_parts(&none, 0, T::Sum::zero()) };
         }
         for allowed in allowed {
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
             if unsafe { self.run_by(allowed)? } {
                 return Ok(());
             }
@@ -208,7 +208,7 @@ impl<T: HasKernels> Job<'_, T> {
         }
         let precision = self.options.precision;
         if let Some(kernels) = T::KERNELS.vector(precision)
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
             && unsafe { self.run_vector(kernels)? }
         {
             return Ok(true);
@@ -216,14 +216,14 @@ impl<T: HasKernels> Job<'_, T> {
         if let Some(kernels) = T::KERNELS.skinny(precision)
             && skinny::is_skinny(self.device, self.whole.m, self.whole.n)
         {
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
             unsafe { self.run_skinny(kernels, *allowed.end())? };
             return Ok(true);
         }
         if let Some(kernel) = T::KERNELS.split
             && precision == Precision::F32ByBf16x6
         {
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
             return unsafe { self.run_emulated(kernel, allowed) };
         }
         let mut families = T::KERNELS.families(precision, allowed.clone()).peekable();
@@ -232,7 +232,7 @@ impl<T: HasKernels> Job<'_, T> {
             let Some(choice) = choose(families, &gpu, self.whole, &self.a, &self.b) else {
                 return Ok(false);
             };
-            // SAFETY: the caller vouches for the memory.
+            // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
             unsafe { self.run_tiled(&choice)? };
             return Ok(true);
         }

@@ -31,7 +31,9 @@ impl<T: HasKernels> Job<'_, T> {
         let grid = (blocks as u32, cut.parts as u32, self.sizes.batch as u32);
         let config = LaunchConfig::new(grid, VECTOR_THREADS);
         // SAFETY: by the contract of this function, the factors and C are of the device and have
-        // the sizes, and nothing else uses C. The cut and the launch shape are those of the kernel.
+        // the sizes, and nothing else uses C. `vector_cut` has checked that the matrix can be read
+        // 16 bytes at a time, and buffers begin at multiples of 16 bytes. The cut and the launch
+        // shape are those of the kernel.
         unsafe { self.launch_skinny(kernel, config, &roles, cut)? };
         Ok(true)
     }

@@ -192,7 +192,7 @@ impl<T: Entry> TensorSketch<T> {
         let windows = Windows::new(WINDOWS_DEVICE, length, width, stride)?;
         let entries = windows.count.saturating_mul(self.tables.dim());
         let mut out = sequences.device.alloc(entries).during(WINDOWS_DEVICE)?;
-        let job = self.job(WINDOWS_DEVICE, Rows::Last);
+        let job = self.job_of_one(WINDOWS_DEVICE);
         T::windows_device(&job, sequences, windows, &mut out).during(WINDOWS_DEVICE)?;
         DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
     }
@@ -218,7 +218,7 @@ impl<T: Entry> TensorSketch<T> {
         require_shape(WINDOWS_DEVICE_INTO, &shape, out.shape())?;
         let out_device = out.device().clone();
         let _ordered = device.ordered_with(&[&out_device])?;
-        let job = self.job(WINDOWS_DEVICE_INTO, Rows::Last);
+        let job = self.job_of_one(WINDOWS_DEVICE_INTO);
         T::windows_device(&job, sequences, windows, out.buffer_mut()).during(WINDOWS_DEVICE_INTO)
     }
 }

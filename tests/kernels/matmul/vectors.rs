@@ -91,17 +91,17 @@ fn every_size_and_layout() {
 
 #[test]
 fn arrays_on_the_device() {
-    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device, n: usize) {
         let (a, v, w) = (
-            random::<T>((150, 70), 1),
-            vector::<T>(80, 2),
+            random::<T>((150, n), 1),
+            vector::<T>(n + 10, 2),
             vector::<T>(150, 3),
         );
         let a_there = device.upload(&a).unwrap();
         let (v_there, w_there) = (device.upload(&v).unwrap(), device.upload(&w).unwrap());
         // A part of a longer vector, which does not begin at a multiple of 16 bytes.
-        let part = || v_there.view().slice_axis(0, 5..75).unwrap();
-        let v_part = v.slice(s![5..75]);
+        let part = || v_there.view().slice_axis(0, 5..n + 5).unwrap();
+        let v_part = v.slice(s![5..n + 5]);
 
         let c = with.matmul_device(&a_there, part()).unwrap();
         let c = c.download().unwrap();
@@ -113,8 +113,14 @@ fn arrays_on_the_device() {
         let c = c.download().unwrap();
         check_vectors(device, with, a.view(), w.view(), c.view(), true);
     }
+    fn of_lengths<T: Scalar>(with: MatMul, device: &Device) {
+        // From 16 KiB on there is a kernel of its own.
+        for n in [70, (16 << 10) / size_of::<T>() + 7] {
+            of_type::<T>(with, device, n);
+        }
+    }
     for device in devices() {
-        for_types!(of_type(&device));
+        for_types!(of_lengths(&device));
     }
 }
 
@@ -189,13 +195,15 @@ fn the_products_of_ndarray() -> Result<()> {
 
 #[test]
 fn several_devices_compute_what_one_does() -> Result<()> {
-    let (a, v) = (random::<f32>((300, 70), 1), vector::<f32>(70, 2));
-    for device in common::with_kernels() {
-        let expected = matmul(&device, a.view(), v.view())?;
-        for count in [2, 3] {
-            let devices = common::several(&device, count);
-            let found = matmul(&devices, a.view(), v.view())?;
-            assert_eq!(found, expected, "{devices:?}");
+    for n in [70, 4103] {
+        let (a, v) = (random::<f32>((300, n), 1), vector::<f32>(n, 2));
+        for device in common::with_kernels() {
+            let expected = matmul(&device, a.view(), v.view())?;
+            for count in [2, 3] {
+                let devices = common::several(&device, count);
+                let found = matmul(&devices, a.view(), v.view())?;
+                assert_eq!(found, expected, "{devices:?}");
+            }
         }
     }
     Ok(())

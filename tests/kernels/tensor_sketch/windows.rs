@@ -5,7 +5,7 @@ use gridstride::{Device, Error};
 use ndarray::{Array1, Array2, ArrayView1, array, s};
 
 use super::{Reference, codes};
-use crate::common::{self, assert_error, devices, fails};
+use crate::common::{self, assert_error, devices, fails, least_memory, several, with_kernels};
 
 /// Compares every `every`-th window, and the last one, with the reference. Returns the normalised
 /// sketches in `f64` of each device.
@@ -125,6 +125,34 @@ fn long_texts() {
     ] {
         let count = (text.len() - width) / stride + 1;
         check(&tables, &text, width, stride, count.div_ceil(4));
+    }
+}
+
+/// Partitions end where runs of strides do, so all windows are products of the same matrices.
+#[test]
+fn partitions_of_long_windows_have_the_same_bits() {
+    let longest = if common::small() { 300 } else { 1000 };
+    let tables = Tables::from_seed(4, 3, 5, 5).unwrap();
+    let text = codes(2 * longest + 999, 4, 7);
+    for device in with_kernels() {
+        for normalize in [false, true] {
+            let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
+            for (width, stride) in [(longest, 1), (longest - 1, 2), (longest / 3, 7), (50, 60)] {
+                let windows = |on: &[Device]| {
+                    let sketches = sketcher.windows(on, text[..].into(), width, stride)?;
+                    Ok(sketches.mapv(f32::to_bits))
+                };
+                let whole = windows(std::slice::from_ref(&device)).unwrap();
+                for count in [2, 3, 5] {
+                    assert_eq!(windows(&several(&device, count)).unwrap(), whole);
+                }
+                let least = least_memory(&device, |limited| windows(std::slice::from_ref(limited)));
+                for limit in [least, 2 * least] {
+                    let limited = [device.with_memory_limit(limit)];
+                    assert_eq!(windows(&limited).unwrap(), whole, "{limit} bytes");
+                }
+            }
+        }
     }
 }
 

@@ -624,6 +624,7 @@ fn percentiles_by_hand() {
         let found: Vec<_> = found.columns().iter().map(|column| column[0]).collect();
         let [odd, high] = [74.5, 95.0].map(|percent| 3.0 + (3.0 * percent / 100.0 - 2.0));
         assert_eq!(found, [2.5, 1.0, 1.75, odd, high, 4.0]);
+        assert_eq!(Method::percentile(-0.0).to_string(), "p0");
     }
 }
 
