@@ -1,6 +1,8 @@
 //! Random sizes, and views with random strides.
 
 use arbitrary::{Result, Unstructured};
+use gridstride::Device;
+use gridstride::device::{DeviceArray, DeviceView, Element};
 use ndarray::{Array2, ArrayBase, ArrayView2, ArrayViewMut2, Axis, Ix2, RawData, Slice};
 
 /// Returns a size up to `most`, often 0, 1, or beside a power of two.
@@ -75,6 +77,31 @@ impl<T: Copy> Strided<T> {
     pub fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
         let (is_transposed, steps) = (self.is_transposed, self.steps);
         strided(self.elements.view_mut(), is_transposed, steps)
+    }
+}
+
+impl<T: Element> Strided<T> {
+    /// Copies the elements and what is between them to a device.
+    pub fn upload(&self, device: &Device) -> DeviceArray<T, Ix2> {
+        let mut elements = self.elements.view();
+        // Views in a device's memory have no negative strides.
+        for (axis, step) in self.steps.into_iter().enumerate() {
+            if step < 0 {
+                elements.invert_axis(Axis(axis ^ usize::from(self.is_transposed)));
+            }
+        }
+        device.upload(&elements).unwrap()
+    }
+
+    /// Returns the matrix in what [`upload`](Self::upload) returned.
+    pub fn view_in<'a>(&self, there: &'a DeviceArray<T, Ix2>) -> DeviceView<'a, T, Ix2> {
+        let mut strides = [there.shape()[1], 1];
+        if self.is_transposed {
+            strides.swap(0, 1);
+        }
+        let [row, column] = self.steps.map(isize::unsigned_abs);
+        let strides = Ix2(strides[0] * row, strides[1] * column);
+        DeviceView::new(there.buffer(), 0, self.view().raw_dim(), strides).unwrap()
     }
 }
 

@@ -74,9 +74,16 @@ fn search<T: Coordinate>(
     let with = BoxOverlap::new().algorithm(*u.choose(&algorithms)?);
     pairs(device, with, set1.view(), set2.view(), u)?;
     let found = with.self_overlaps(device, set1.view());
+    let there = with.self_overlaps_device(&device.upload(&set1.view()).unwrap());
     match reference::self_overlaps(set1.view()) {
-        Ok(expected) => assert_eq!(found.unwrap(), expected),
-        Err(expected) => assert_eq!(found.unwrap_err().to_string(), expected.to_string()),
+        Ok(expected) => {
+            assert_eq!(found.unwrap(), expected);
+            assert_eq!(there.unwrap().download().unwrap(), expected);
+        }
+        Err(expected) => {
+            assert_eq!(found.unwrap_err().to_string(), expected.to_string());
+            assert!(there.is_err());
+        }
     }
     Ok(())
 }
@@ -89,20 +96,26 @@ fn pairs<T: Coordinate>(
     u: &mut Unstructured,
 ) -> Result<()> {
     let found = with.overlaps(device, set1, set2);
+    let there = [set1, set2].map(|set| device.upload(&set).unwrap());
+    let found_there = with.overlaps_device(&there[0], &there[1]);
     let expected = match reference::overlaps(set1, set2) {
         Ok(expected) => expected,
         Err(expected) => {
             assert_eq!(found.unwrap_err().to_string(), expected.to_string());
             assert!(with.counts(device, set1, set2).is_err());
             assert!(with.matrix(device, set1, set2, 3).is_err());
+            assert!(found_there.is_err());
             return Ok(());
         }
     };
     assert_eq!(found.unwrap(), expected);
+    assert_eq!(found_there.unwrap().download().unwrap(), expected);
     let counts: Array1<u32> = (0..expected.len())
         .map(|i| expected.row(i).len() as u32)
         .collect();
     assert_eq!(with.counts(device, set1, set2).unwrap(), counts);
+    let counted_there = with.counts_device(&there[0], &there[1]).unwrap();
+    assert_eq!(counted_there.download().unwrap(), counts);
 
     let budget = size(u, 100)?;
     let mut next = 0;

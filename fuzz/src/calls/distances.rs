@@ -62,13 +62,22 @@ fn rows<T: Number + std::ops::Neg<Output = T>>(
     let mut out = Strided::new(u, (n, m), f64::NAN, |_| Ok(f64::NAN))?;
     search.distances_into(device, a, b, out.view_mut()).unwrap();
     assert_eq!(out.view(), found);
+    let [there_a, there_b] = [device.upload(&a).unwrap(), device.upload(&b).unwrap()];
+    let there = search.distances_device(&there_a, &there_b).unwrap();
+    assert_eq!(there.download().unwrap(), found);
     let itself = search.pairwise(device, a).unwrap();
     assert_eq!(itself, search.distances(device, a, a).unwrap());
+    let there = search.pairwise_device(&there_a).unwrap();
+    assert_eq!(there.download().unwrap(), itself);
 
     let k = size(u, m + 1)?;
+    let there = search.nearest_device(&there_a, &there_b, k);
     match search.nearest(device, a, b, k) {
-        Ok(nearest) => assert_eq!(nearest, sorted(&found, k)),
-        Err(_) => assert!(k > m),
+        Ok(nearest) => {
+            assert_eq!(nearest, sorted(&found, k));
+            assert_eq!(there.unwrap().download().unwrap(), nearest);
+        }
+        Err(_) => assert!(k > m && there.is_err()),
     }
     if dim > 0 {
         let shorter = b.slice(ndarray::s![.., 1..]);

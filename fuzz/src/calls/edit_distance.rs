@@ -32,6 +32,10 @@ pub fn edit_distance(device: &Device, u: &mut Unstructured) -> Result<()> {
     let found = EditDistance::new().edit_distances(device, &a, &b).unwrap();
     assert_eq!(found, expected);
 
+    let [there_a, there_b] = [&a, &b].map(|sequences| sequences.upload(device).unwrap());
+    let there = EditDistance::new().edit_distances_device(&there_a, &there_b);
+    assert_eq!(there.unwrap().download().unwrap(), expected);
+
     let limit = u32::from(u.arbitrary::<u8>()?);
     let limited = EditDistance::new().with_limit(limit);
     expected.mapv_inplace(|distance| {
@@ -51,6 +55,9 @@ pub fn edit_distance(device: &Device, u: &mut Unstructured) -> Result<()> {
             .iter()
             .all(|&number| number == 7)
     );
+
+    let there = limited.edit_distances_device(&there_a, &there_b);
+    assert_eq!(there.unwrap().download().unwrap(), expected);
 
     let shorter: Sequences = pairs.iter().skip(1).map(|(_, b)| b).collect();
     assert!(count == 0 || limited.edit_distances(device, &a, &shorter).is_err());

@@ -70,7 +70,8 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
     let a = Strided::new(u, (m, k), junk, |u| values.draw::<T>(u))?;
     let rows = if u.ratio(1, 16)? { size(u, most)? } else { k };
     let b = Strided::new(u, (rows, n), junk, |u| values.draw::<T>(u))?;
-    let (a, b) = (a.view(), b.view());
+    let (strided_a, strided_b) = (a, b);
+    let (a, b) = (strided_a.view(), strided_b.view());
     if rows != k {
         assert!(with.matmul(device, a, b).is_err());
         return Ok(());
@@ -86,12 +87,19 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
         return Ok(());
     }
     let c = with.matmul(device, a, b).unwrap();
+    let (there_a, there_b) = (strided_a.upload(device), strided_b.upload(device));
+    let (there_a, there_b) = (strided_a.view_in(&there_a), strided_b.view_in(&there_b));
+    let there_c = with.matmul_device(there_a, there_b).unwrap();
+    let there_c = there_c.download().unwrap();
     if values == Values::Digits {
-        Expected::new(a, b).check(device, with, a, b, c.view());
+        let expected = Expected::new(a, b);
+        expected.check(device, with, a, b, c.view());
+        expected.check(device, with, a, b, there_c.view());
         return Ok(());
     }
     let exact = sums(a, b);
     same(&exact, c.view(), &with);
+    same(&exact, there_c.view(), &with);
 
     // α·A·B + β·C in a view with gaps, which keep their content.
     let [alpha, beta] = [u.int_in_range(-2..=2)?, u.int_in_range(-2..=2)?].map(f64::from);
@@ -103,7 +111,10 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
     };
     let mut c = Strided::new(u, (m, n), before, |_| Ok(before))?;
     let factors = [alpha, beta].map(T::Sum::from_f64);
+    let mut there_c = device.upload(&c.view()).unwrap();
     with.gemm(device, factors[0], a, b, factors[1], c.view_mut())
+        .unwrap();
+    with.gemm_device(factors[0], there_a, there_b, factors[1], &mut there_c)
         .unwrap();
     let kept = if beta == 0.0 {
         0.0
@@ -120,6 +131,7 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
         product + kept
     });
     same(&expected, c.view(), &with);
+    same(&expected, there_c.download().unwrap().view(), &with);
     Ok(())
 }
 

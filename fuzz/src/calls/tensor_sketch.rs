@@ -91,11 +91,17 @@ fn sketch<T: Entry>(
     let sequences: Sequences = texts.iter().collect();
     let rows = sketcher.sketch_rows(device, &sequences);
     let last = sketcher.sketch(device, &sequences);
+    let there = sequences.upload(device).unwrap();
+    let rows_there = sketcher.sketch_rows_device(&there);
+    let last_there = sketcher.sketch_device(&there);
     if !is_right {
         assert!(rows.is_err() && last.is_err());
+        assert!(rows_there.is_err() && last_there.is_err());
         return Ok(());
     }
     let (rows, last): (Array3<T>, _) = (rows.unwrap(), last.unwrap());
+    assert_eq!(rows_there.unwrap().download().unwrap(), rows);
+    assert_eq!(last_there.unwrap().download().unwrap(), last);
     let t = tables.tuple_length();
     assert_eq!(rows.dim(), (texts.len(), t + 1, tables.dim()));
     assert_eq!(last.dim(), (texts.len(), tables.dim()));

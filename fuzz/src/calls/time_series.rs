@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use gridstride::Device;
 use gridstride::time_series::{
     Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, Value, bucket_counts,
-    round_timestamps,
+    bucket_counts_device, round_timestamps, round_timestamps_device,
 };
 use ndarray::{Array1, ArrayView1, s};
 
@@ -130,11 +130,18 @@ fn aggregate<T: Value>(device: &Device, u: &mut Unstructured, of: impl Fn(f64) -
         _ => None,
     };
     let rounded = round_timestamps(device, view, granularity, origin);
+    let there = device.upload(&view).unwrap();
+    let rounded_there = round_timestamps_device(&there, granularity, origin);
     match &labels {
-        Some(labels) => assert_eq!(rounded.unwrap().as_slice().unwrap(), labels),
-        None => assert!(rounded.is_err()),
+        Some(labels) => {
+            let rounded = rounded.unwrap();
+            assert_eq!(rounded.as_slice().unwrap(), labels);
+            assert_eq!(rounded_there.unwrap().download().unwrap(), rounded);
+        }
+        None => assert!(rounded.is_err() && rounded_there.is_err()),
     }
     let counted = bucket_counts(device, view, granularity, origin);
+    let counted_there = bucket_counts_device(&there, granularity, origin);
     let is_sorted = times.iter().is_sorted();
     match &labels {
         Some(labels) if is_sorted => {
@@ -142,10 +149,11 @@ fn aggregate<T: Value>(device: &Device, u: &mut Unstructured, of: impl Fn(f64) -
             let mut starts = labels.clone();
             starts.dedup();
             assert_eq!(counted.starts.to_vec(), starts);
+            assert_eq!(counted_there.unwrap().download().unwrap(), counted);
             let total: u64 = counted.counts.iter().map(|&count| u64::from(count)).sum();
             assert_eq!(total, count as u64);
         }
-        _ => assert!(counted.is_err()),
+        _ => assert!(counted.is_err() && counted_there.is_err()),
     }
 
     let series = offsets.windows(2);
@@ -172,11 +180,17 @@ fn aggregate<T: Value>(device: &Device, u: &mut Unstructured, of: impl Fn(f64) -
         }
     }
     let found = buckets.aggregate_series(device, &offsets, view, values.view());
+    let values_there = device.upload(&values).unwrap();
+    let found_there = buckets.aggregate_series_device(&offsets, &there, &values_there);
     if !is_right {
         assert!(found.is_err(), "{buckets:?}, offsets {offsets:?}");
+        assert!(found_there.is_err(), "{buckets:?}, offsets {offsets:?}");
         return Ok(());
     }
-    compare(&found.unwrap(), &buckets, &offsets, &times, &values);
+    let found_there = found_there.unwrap().download();
+    for found in [found, found_there] {
+        compare(&found.unwrap(), &buckets, &offsets, &times, &values);
+    }
     if count > 0 {
         let shorter = values.slice(s![1..]);
         assert!(

@@ -1,0 +1,128 @@
+//! Compressed files: what was written is read, and of a file that is cut short or changed no other
+//! content.
+
+#![no_main]
+
+use std::fs;
+use std::io::{Cursor, Read, Write};
+use std::sync::OnceLock;
+
+use arbitrary::Arbitrary;
+use flate2::{Compression, GzBuilder};
+use gridstride_fuzz::common::input::open;
+use libfuzzer_sys::fuzz_target;
+use tempfile::NamedTempFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Decompressed bytes of a file of any bytes that are read.
+const MOST: u64 = 1 << 20;
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Format {
+    Gzip,
+    /// Members as bgzip writes them.
+    Blocks,
+    Zstd,
+    Stored,
+    Deflated,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Change {
+    None,
+    Cut(u16),
+    Flip(u16, u8),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Input<'a> {
+    /// A file of any bytes.
+    File(&'a [u8]),
+    Content(Format, Change, &'a [u8]),
+}
+
+fn member(extra: &[u8], content: &[u8]) -> Vec<u8> {
+    let builder = GzBuilder::new();
+    let builder = match extra {
+        [] => builder,
+        _ => builder.extra(extra),
+    };
+    let mut encoder = builder.write(Vec::new(), Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn compressed(format: Format, content: &[u8]) -> Vec<u8> {
+    let archive = |method| {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(method);
+        archive.start_file("file", options).unwrap();
+        archive.write_all(content).unwrap();
+        archive.finish().unwrap().into_inner()
+    };
+    match format {
+        Format::Gzip => member(&[], content),
+        Format::Blocks => {
+            // The field has the size of the member, which readers of gzip pass over.
+            let member = |content| member(b"BC\x02\0\0\0", content);
+            let (first, second) = content.split_at(content.len() / 2);
+            // The empty member that ends each such file (SAM specification, 4.1.2).
+            let last = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
+            [&member(first)[..], &member(second), last].concat()
+        }
+        Format::Zstd => {
+            let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+            encoder.include_checksum(true).unwrap();
+            encoder.write_all(content).unwrap();
+            encoder.finish().unwrap()
+        }
+        Format::Stored => archive(CompressionMethod::Stored),
+        Format::Deflated => archive(CompressionMethod::Deflated),
+    }
+}
+
+/// Returns the content of a file, up to `most` bytes.
+fn read(file: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
+    static FILE: OnceLock<NamedTempFile> = OnceLock::new();
+    let path = FILE.get_or_init(|| NamedTempFile::new().unwrap()).path();
+    fs::write(path, file).unwrap();
+    let mut content = Vec::new();
+    open(path, Default::default())?
+        .take(most)
+        .read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fuzz_target!(|input: Input| {
+    let (format, change, content) = match input {
+        Input::File(file) => return drop(read(file, MOST)),
+        Input::Content(format, change, content) => (format, change, content),
+    };
+    let mut file = compressed(format, content);
+    let whole = file.clone();
+    match change {
+        Change::None => {}
+        Change::Cut(place) => file.truncate(usize::from(place)),
+        Change::Flip(place, bits) => {
+            let place = usize::from(place) % file.len();
+            file[place] ^= bits;
+        }
+    }
+    match read(&file, u64::MAX) {
+        // Without its first bytes a file is not known to be compressed.
+        Ok(found) if file[..file.len().min(4)] != whole[..4] => {
+            assert!(found == content || found == file)
+        }
+        Ok(found) => {
+            assert_eq!(found, content);
+            assert!(
+                file.len() == whole.len(),
+                "cut at {} of {}",
+                file.len(),
+                whole.len()
+            );
+        }
+        Err(error) => assert_ne!(file, whole, "{error:#}"),
+    }
+});
