@@ -264,7 +264,10 @@ impl PySequences {
         let read = read.transpose()?.unwrap_or_default();
         let known = sequences.and_then(alphabet_of);
         if let (Some(alphabet), None) = (reader.alphabet, &known)
-            && let Some(code) = read.codes().iter().find(|&&code| usize::from(code) >= alphabet.size())
+            && let Some(code) = read
+                .codes()
+                .iter()
+                .find(|&&code| usize::from(code) >= alphabet.size())
         {
             return Err(PyValueError::new_err(format!(
                 "{SEQUENCES}: there is the code {code}, but the alphabet has {} letters, with the codes from 0 on: \

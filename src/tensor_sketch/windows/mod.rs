@@ -38,7 +38,7 @@ use crate::device::{DeviceArray, packed, zeroed};
 use crate::error::During;
 use crate::sequences::SequencesView;
 use crate::tensor_sketch::element::Entry;
-use crate::tensor_sketch::input::{Rows, Windows};
+use crate::tensor_sketch::input::Windows;
 use crate::tensor_sketch::output::{require_shape, write_to};
 use crate::tensor_sketch::{DeviceSequences, TensorSketch};
 #[allow(unused_imports, reason = "for links")]
