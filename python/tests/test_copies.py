@@ -74,7 +74,7 @@ gridstride.matmul(a, a, device="cpu")
 session = gridstride.tensor_sketch.TensorSketch(8, 2).session(device="cpu")
 session.push("ACGT")
 times = np.arange(200_000)
-summaries = gridstride.summarize(times, times.astype(float), 2, device="cpu")
+summaries = gridstride.time_series.summarize(times, times.astype(float), 2, device="cpu")
 boxes = np.ones((3, 4))
 slices = gridstride.box_overlap_slices(boxes, boxes, max_pairs=1, device="cpu")
 calls = {
