@@ -285,7 +285,8 @@ impl Stream {
     /// way.
     ///
     /// # Errors
-    /// The error of `work`, else [`Error::Driver`] if work on the GPU failed.
+    /// The error of `work`, else [`Error::Driver`] if work on the GPU failed, and
+    /// [`Error::InvalidInput`] if this thread [records](Device::capture) the stream's work.
     ///
     /// ```
     /// use gridstride::Device;
