@@ -3,9 +3,7 @@
 
 #![no_main]
 
-use std::fs;
 use std::io::{Cursor, Read, Write};
-use std::sync::OnceLock;
 
 use arbitrary::Arbitrary;
 use flate2::{Compression, GzBuilder};
@@ -84,11 +82,11 @@ fn compressed(format: Format, content: &[u8]) -> Vec<u8> {
 
 /// Returns the content of a file, up to `most` bytes.
 fn read(file: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
-    static FILE: OnceLock<NamedTempFile> = OnceLock::new();
-    let path = FILE.get_or_init(|| NamedTempFile::new().unwrap()).path();
-    fs::write(path, file).unwrap();
+    // Another file each time: to truncate one would write it to the disk.
+    let mut stored = NamedTempFile::new().unwrap();
+    stored.write_all(file).unwrap();
     let mut content = Vec::new();
-    open(path, Default::default())?
+    open(stored.path(), Default::default())?
         .take(most)
         .read_to_end(&mut content)?;
     Ok(content)
@@ -99,6 +97,8 @@ fuzz_target!(|input: Input| {
         Input::File(file) => return drop(read(file, MOST)),
         Input::Content(format, change, content) => (format, change, content),
     };
+    // What is compressed within an archive is decompressed, too, so the content begins like text.
+    let content = &[b"text", content].concat()[..];
     let mut file = compressed(format, content);
     let whole = file.clone();
     match change {
