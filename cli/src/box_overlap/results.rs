@@ -60,7 +60,7 @@ impl Results {
         })
     }
 
-    /// Whether no further pairs are asked for: no file takes them, and as many as are shown are kept.
+    /// Whether further pairs are not needed: no file takes them, and there are enough to show.
     pub fn are_complete(&self) -> bool {
         self.csv.is_none() && self.npy.is_none() && self.shown.len() == SHOWN
     }
