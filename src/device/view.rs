@@ -135,7 +135,8 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
                 message: format!("{range:?} is not within axis {axis} of the shape {shape:?}"),
             });
         }
-        // An empty view begins nowhere: its strides, and those of axes with one index, may be of any size.
+        // An empty view has no first element. Its strides may be of any size, and so may those of axes
+        // with one index.
         if !range.is_empty() && !self.shape().contains(&0) {
             self.start += range.start * self.strides[axis];
         }

@@ -79,7 +79,7 @@ fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u
 ///
 /// # Errors
 /// [`Error::InvalidInput`] for a range of bits that is reversed or ends beyond 64, and for more
-/// than 2³² keys; those of [`exclusive_sums`]. The keys are freed then.
+/// than 2³² keys; those of [`exclusive_sums`]. After an error the keys are freed.
 ///
 /// ```
 /// use gridstride::{Device, primitives::sort_keys};
