@@ -249,16 +249,17 @@ impl Target {
         for line in &lines[lines.len().saturating_sub(SHOWN)..] {
             println!("    {line}");
         }
-        let written = |line: &&str| line.contains("Test unit written to ");
-        if let Some(line) = lines.iter().copied().rfind(written) {
-            let file = Path::new(line.split(' ').next_back().unwrap_or_default());
-            let program = format!("RAYON_NUM_THREADS=1 {}", self.program.display());
+        let mut written = lines.iter().rev();
+        let written = written.find_map(|line| line.split_once("Test unit written to "));
+        if let Some((_, file)) = written {
+            let file = Path::new(file.trim());
+            let program = format!("RAYON_NUM_THREADS=1 '{}'", self.program.display());
             let limits = INPUT_LIMITS.join(" ");
             println!("To run this input again, and to make it smaller for a minute at a time:");
-            println!("    {program} {limits} {}", file.display());
+            println!("    {program} {limits} '{}'", file.display());
             let smaller = file.with_extension("small");
             println!(
-                "    {program} {limits} -minimize_crash=1 -max_total_time=60 -exact_artifact_path={} {}",
+                "    {program} {limits} -minimize_crash=1 -max_total_time=60 -exact_artifact_path='{}' '{}'",
                 smaller.display(),
                 file.display(),
             );

@@ -70,7 +70,6 @@ pub struct CudaBuilder {
     pub(crate) kernel_crate: PathBuf,
     pub(crate) arch: NvvmArch,
     pub(crate) options: Options,
-    ptx_version: Option<PtxVersion>,
     target_dir: Option<PathBuf>,
     pub(crate) copy_to: Option<PathBuf>,
     compiler: Option<DeviceCompiler>,
@@ -137,7 +136,6 @@ impl CudaBuilder {
             kernel_crate: kernel_crate.into(),
             arch: NvvmArch::Compute70,
             options: Options::default(),
-            ptx_version: None,
             target_dir: None,
             copy_to: None,
             compiler: None,
@@ -157,7 +155,7 @@ impl CudaBuilder {
 
     /// The PTX version; [`Arch::default_ptx_version`] by default.
     pub fn ptx_version(mut self, version: PtxVersion) -> Self {
-        self.ptx_version = Some(version);
+        self.options.ptx_version = Some(version);
         self
     }
 
@@ -218,10 +216,13 @@ impl CudaBuilder {
         let kernels = KernelCrate::read(&self.kernel_crate)?;
         let sources = self.sources()?;
         // The flags differ from architecture to architecture, and with them all of `core`.
-        let target_dir = self
+        let folder = self
             .target_dir
             .clone()
-            .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"))
+            .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"));
+        // Absolute, since cargo runs in the folder of the kernel crate.
+        let target_dir = std::path::absolute(&folder)
+            .map_err(BuildError::io("find", &folder))?
             .join(self.options.rust_folder(arch));
         let output_dir = target_dir.join(self.options.llvm_folder());
         fs::create_dir_all(&output_dir).map_err(BuildError::io("create", &output_dir))?;
@@ -416,6 +417,8 @@ impl Steps<'_> {
                 write_if_changed(&text, ir)?;
                 let mut assembler = Command::new(&self.compiler.opt);
                 let bitcode = ptx.with_extension("bc");
+                let folder = bitcode.parent().unwrap_or(Path::new(""));
+                fs::create_dir_all(folder).map_err(BuildError::io("create", folder))?;
                 assembler
                     .args(["-passes=verify", "-o"])
                     .args([bitcode, text]);
@@ -429,7 +432,7 @@ impl Steps<'_> {
         let (rewritten, optimised) = (self.file("rewritten.ll"), self.file("opt.ll"));
         let ptx = self.file("ptx");
         fs::write(&rewritten, ir).map_err(BuildError::io("write", &rewritten))?;
-        let version = self.builder.ptx_version;
+        let version = self.options.ptx_version;
         let version = version.unwrap_or(self.arch.default_ptx_version());
         let target = [
             format!("-mcpu={}", self.arch),

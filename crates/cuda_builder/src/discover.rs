@@ -1,5 +1,6 @@
 //! Finding a compiler for the GPU: rustc with the sources of `core`, and LLVM's `opt` and `llc`.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -106,10 +107,10 @@ struct Search {
 
 impl Search {
     fn of_this_machine() -> Self {
+        // Absolute, since programs run in the folder of the kernel crate.
         let path = |name| {
-            std::env::var_os(name)
-                .filter(|v| !v.is_empty())
-                .map(PathBuf::from)
+            let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+            Some(std::path::absolute(&value).unwrap_or(value.into()))
         };
         Self {
             cargo: path(CARGO_VARIABLE),
@@ -152,7 +153,7 @@ impl Search {
         let cargo = self
             .cargo
             .clone()
-            .unwrap_or_else(|| rustc.with_file_name("cargo"));
+            .unwrap_or_else(|| rustc.with_file_name(format!("cargo{EXE_SUFFIX}")));
         let rustc = Rustc::ask(rustc).map_err(|reason| {
             format!(
                 "{reason} Correct or unset {RUSTC_VARIABLE}: if it is unset, the distribution's \
@@ -331,8 +332,8 @@ fn find_llvm(folders: &[PathBuf], major: u32) -> Option<(PathBuf, PathBuf)> {
         [format!("-{major}"), String::new()]
             .into_iter()
             .find_map(|suffix| {
-                let opt = folder.join(format!("opt{suffix}"));
-                let llc = folder.join(format!("llc{suffix}"));
+                let opt = folder.join(format!("opt{suffix}{EXE_SUFFIX}"));
+                let llc = folder.join(format!("llc{suffix}{EXE_SUFFIX}"));
                 (opt.is_file() && llc.is_file()).then_some((opt, llc))
             })
     })

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Arch, BuildError, CudaBuilder, NvvmArch, sources};
+use crate::{Arch, BuildError, CudaBuilder, NvvmArch, PtxVersion, sources};
 
 /// What the PTX says about the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub(crate) struct Options {
     fma_contraction: bool,
     optix: bool,
     pub(crate) constant_memory: bool,
+    pub(crate) ptx_version: Option<PtxVersion>,
     pub(crate) emit: Option<EmitOption>,
     pub(crate) final_module_path: Option<PathBuf>,
     pub(crate) build_args: Vec<String>,
@@ -54,6 +55,7 @@ impl Default for Options {
             fma_contraction: false,
             optix: false,
             constant_memory: false,
+            ptx_version: None,
             emit: None,
             final_module_path: None,
             build_args: Vec::new(),
@@ -282,6 +284,7 @@ impl Options {
         ];
         let set = flags.into_iter().filter(|(is_set, _)| *is_set);
         let mut names: Vec<_> = set.map(|(_, name)| name.to_owned()).collect();
+        names.extend(self.ptx_version.map(PtxVersion::llvm_feature));
         if !self.build_args.is_empty() {
             // With the quotes `["a b"]` and `["a", "b"]` differ.
             let hash = sources::text_hash(&format!("{:?}", self.build_args));
@@ -343,6 +346,8 @@ mod tests {
             new().use_constant_memory_space(true),
             new().build_args(&["--features", "a"]),
             new().build_args(&["--features a"]),
+            new().ptx_version(PtxVersion::new(8, 0)),
+            new().ptx_version(PtxVersion::new(8, 1)),
         ];
         let mut seen = Vec::new();
         for CudaBuilder { options, .. } in builders {

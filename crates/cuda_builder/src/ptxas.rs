@@ -1,6 +1,7 @@
 //! NVIDIA's assembler, where there is one: proof that the driver will take the PTX, and what each
 //! kernel uses of the GPU.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,7 +49,7 @@ impl Ptxas {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/local/cuda/bin".into()]);
         let program = folders
-            .map(|folder| folder.join("ptxas"))
+            .map(|folder| folder.join(format!("ptxas{EXE_SUFFIX}")))
             .find(|program| program.is_file());
         program
             .map(|program| Self { program })

@@ -61,7 +61,8 @@ pub struct Sources {
     /// Every file, of the kernel crate and of the crates that it depends on by path.
     pub files: Vec<PathBuf>,
     /// SHA-256 over the files (names relative to their packages, contents with `\n` at line ends)
-    /// and over the builder's own recipe, in hexadecimal digits.
+    /// and over the builder's own recipe, in hexadecimal digits. The versions of other dependencies,
+    /// what a manifest inherits from its workspace, and files outside of `src` are not in it.
     pub hash: String,
 }
 
@@ -218,6 +219,13 @@ fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
         .map_err(BuildError::io("find", &manifest))
 }
 
+/// Whether a file is of an editor or of the operating system: hidden, or a copy that is kept.
+fn is_no_source(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let endings = ["~", ".orig", ".rej", ".swp"];
+    name.starts_with('.') || endings.iter().any(|ending| name.ends_with(ending))
+}
+
 /// Cargo.toml, build.rs and all under src.
 fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let mut files = vec![folder.join("Cargo.toml")];
@@ -226,6 +234,9 @@ fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
             let path = entry.map_err(BuildError::io("list", &folder))?.path();
+            if is_no_source(&path) {
+                continue;
+            }
             if path.is_dir() {
                 open.push(path)
             } else {

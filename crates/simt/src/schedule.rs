@@ -88,6 +88,12 @@ impl<'a> Schedule<'a> {
                 random.shuffle(&mut self.runnable);
             }
             self.round(routines)?;
+            // Before a barrier begins the next round: other blocks may wait for this one meanwhile.
+            if !self.is_waiting
+                && let Some(busy) = &mut self.busy
+            {
+                busy.go_on();
+            }
             if self.barrier.arrived == count && !self.barrier.is_divergent {
                 self.barrier = Barrier::default();
                 if IS_ENABLED {

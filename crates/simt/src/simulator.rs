@@ -10,7 +10,7 @@ use crate::shared::SharedMemory;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
 use crate::worker::Worker;
-use cuda_std::host::{self, BlockBound, Kernel, LaunchConfig, SHARED_STATICS};
+use cuda_std::host::{self, BlockBound, Kernel, LaunchConfig, MAX_THREADS, SHARED_STATICS};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -166,7 +166,8 @@ impl Simulator {
             return Err(SimError::NotInstrumented { kernel: name });
         }
         let limits = self.limits;
-        let checked = config.check(bound, limits.block_threads, limits.shared_bytes);
+        let block_threads = limits.block_threads.min(MAX_THREADS);
+        let checked = config.check(bound, block_threads, limits.shared_bytes);
         checked.map_err(|error| SimError::from_launch(name, error))
     }
 

@@ -33,7 +33,7 @@ pub use keys::{Keys, key_bits, keys_f32, keys_f64, keys_i32};
 pub use levels::{CHILDREN, LEVELS_A_LAUNCH, MAX_LEVELS, entries, nodes, tree_words};
 pub use output::{matrix, pair_list, row_offsets};
 pub use queries::{
-    Find, RowRange, SLOTS, VISITS, WriteRows, find_f32, find_f64, find_i32, write_rows,
+    Find, RowRange, SLOTS, VISITS, WriteRows, append_rows, find_f32, find_f64, find_i32, write_rows,
 };
 pub use rows::{
     PACKET_LEVEL, PlaceRows, RowCounts, RowParameters, RowSearch, count_rows_f32, count_rows_f64,

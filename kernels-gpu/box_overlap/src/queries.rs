@@ -212,6 +212,19 @@ fn sort_upper_and_merge(v: &mut [u32; SLOTS]) {
         (1 2)(3 4)(5 6)(7 8)(9 10)(11 12)(13 14));
 }
 
+/// Puts the sorted rows of a second set behind `queries` places for those of a first, and counts them
+/// behind these.
+///
+/// # Safety
+/// `order` has room for the queries and the rows.
+#[kernel(max_block = 256)]
+pub unsafe fn append_rows(queries: u32, rows: DeviceSlice<u32>, order: DeviceSliceMut<u32>) {
+    for place in thread::grid_stride(rows.len()) {
+        // SAFETY: by the contract of this kernel, `order` has room for the queries and the rows.
+        unsafe { order.set(queries as usize + place, rows.at(place) + queries) };
+    }
+}
+
 /// Writes the pairs that were kept to where their rows begin, sorted.
 ///
 /// # Safety

@@ -189,3 +189,18 @@ pub fn keep_reads() {
         core::arch::asm!("", options(nostack))
     };
 }
+
+/// Returns `count`, which the compiler does not know. It unrolls no loop of so many turns.
+#[inline(always)]
+pub fn unknown(count: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    let count = {
+        let same;
+        // SAFETY: there is no instruction but a comment.
+        unsafe {
+            core::arch::asm!("// {0}", inout(reg32) count => same, options(pure, nomem, nostack))
+        };
+        same
+    };
+    count
+}

@@ -6,11 +6,11 @@
 //! With ten columns the multiply-adds and their reads of the thin factor take a third of the time
 //! that the memory takes, and do not hide behind it whole. The matrix instructions take an eighth.
 //!
-//! A warp reads 512 bytes of 16 rows (*along*) or of 8 k (*across*) in each step. Its lanes copy
-//! neighbouring pieces of 16 bytes, so that a copy reads one place in memory, and read others: a
-//! matrix instruction wants 8 rows and 4 k at a time. Pieces are moved within their 512 bytes such
-//! that these reads use all banks. What a warp reads it copied itself, so that it waits for no other
-//! warp.
+//! A warp reads 256 bytes of 16 rows (*along*) or 512 of 8 k (*across*) in each step. Its lanes copy
+//! neighbouring pieces of 16 bytes, so that a copy reads one or two places in memory, and read
+//! others: a matrix instruction wants 8 rows and 4 k at a time. Pieces are moved within their line
+//! such that these reads use all banks. What a warp reads it copied itself, so that it waits for no
+//! other warp.
 
 use cuda_std::async_copy;
 use cuda_std::mma;
@@ -21,20 +21,25 @@ use cuda_std::warp::{FULL_MASK, sync_warp};
 use crate::loader::start;
 use crate::product::read;
 use crate::skinny::{SKINNY_THREADS, Skinny, load_thin, part_of_k, write_sum};
+use crate::stages::unknown;
 
 const WARPS: u32 = SKINNY_THREADS / 32;
 
-/// Bytes of a line, which is a row or a k: a piece of 16 bytes for each lane.
-const LINE: u32 = 512;
+/// Bytes of a warp's copy: a piece of 16 bytes for each lane.
+const COPY: u32 = 512;
+/// Copies of a step.
+const COPIES: u32 = 8;
 /// k of a matrix instruction.
 const BLOCK: u32 = 8;
 /// Bytes of a block of k of a column of the thin factor.
 const COLUMN_BYTES: u32 = BLOCK * 8;
-/// Bytes of the ring.
-const RING_BYTES: u32 = 128 * 1024;
+const STAGE_BYTES: u32 = WARPS * COPIES * COPY;
+/// Stages of the ring, of which all but one are on their way.
+const STAGES: u32 = 4;
+const RING_BYTES: u32 = STAGES * STAGE_BYTES;
 
 /// Parts of k are multiples of this.
-pub const THIN_K_STEP: u32 = 64;
+pub const THIN_K_STEP: u32 = 32;
 
 /// Rows of a warp's tile.
 pub const fn thin_rows(is_across: bool) -> u32 {
@@ -53,9 +58,9 @@ struct Tall<const ACROSS: bool> {
     elements: DeviceSlice<f64>,
     /// The lane's first element of the next step.
     next: *const u8,
-    /// Strides in bytes: from line to line, from step to step, and from the last step of a tile to
+    /// Strides in bytes: from copy to copy, from step to step, and from the last step of a tile to
     /// the first of the warp's next tile.
-    line_step: isize,
+    copy_step: isize,
     step: isize,
     tile_step: isize,
     /// The first row of that tile, the rows to the next, and all rows.
@@ -74,13 +79,10 @@ struct Tall<const ACROSS: bool> {
 }
 
 impl<const ACROSS: bool> Tall<ACROSS> {
-    /// Lines of a step.
-    const LINES: u32 = if ACROSS { 8 } else { 16 };
-    const STAGE_BYTES: u32 = WARPS * Self::LINES * LINE;
+    /// Bytes of a line, which is a row or a k.
+    const LINE: u32 = if ACROSS { COPY } else { COPY / 2 };
     /// k of a step.
-    const STEP: u32 = if ACROSS { BLOCK } else { LINE / 8 };
-    /// Stages of the ring, of which all but one are on their way.
-    const STAGES: u32 = RING_BYTES / Self::STAGE_BYTES;
+    const STEP: u32 = if ACROSS { BLOCK } else { Self::LINE / 8 };
 
     /// For the tiles from `row` on, with `row_step` rows from one to the next.
     #[inline(always)]
@@ -94,17 +96,19 @@ impl<const ACROSS: bool> Tall<ACROSS> {
         } else {
             (stride_k, stride)
         };
+        let (line, piece) = Self::of_copy(0, lane);
         let first = tall.start as isize
             + thread::block_idx_z() as isize * tall.stride_batch as isize
             + row as isize * stride
             + k_first as isize * stride_k
-            + 2 * lane as isize * of_lane;
+            + line as isize * of_line
+            + 2 * piece as isize * of_lane;
         let k_of_tile = k_count.next_multiple_of(Self::STEP) as isize;
-        let memory = memory.wrapping_byte_add((warp * Self::LINES * LINE) as usize);
+        let memory = memory.wrapping_byte_add((warp * COPIES * COPY) as usize);
         Tall {
             elements: tall.elements,
             next: tall.elements.as_ptr().wrapping_offset(first).cast(),
-            line_step: 8 * of_line,
+            copy_step: (8 * COPY / Self::LINE) as isize * of_line,
             step: 8 * Self::STEP as isize * stride_k,
             tile_step: 8 * (row_step as isize * stride - k_of_tile * stride_k),
             row,
@@ -120,12 +124,19 @@ impl<const ACROSS: bool> Tall<ACROSS> {
         }
     }
 
-    /// Where piece number `piece` of a line is in it.
+    /// The line of a lane's piece in a copy, and which of the line's pieces it is.
     #[inline(always)]
-    fn moved(line: u32, piece: u32) -> u32 {
+    fn of_copy(copy: u32, lane: u32) -> (u32, u32) {
+        let place = copy * COPY + 16 * lane;
+        (place / Self::LINE, place % Self::LINE / 16)
+    }
+
+    /// Where piece number `piece` of a line is in the stage, in bytes.
+    #[inline(always)]
+    fn place(line: u32, piece: u32) -> u32 {
         // Eight lanes together read 128 bytes of all banks: of 4 lines or of 2.
         let by = if ACROSS { line % 4 * 2 } else { line % 2 * 4 };
-        16 * (piece ^ by)
+        line * Self::LINE + 16 * (piece ^ by)
     }
 
     /// Starts the copies of the next step, if there is one.
@@ -136,10 +147,11 @@ impl<const ACROSS: bool> Tall<ACROSS> {
     unsafe fn load(&mut self) {
         if self.row < self.rows {
             let lane = thread::thread_idx_x() % 32;
+            let piece = Self::of_copy(0, lane).1;
             let (at, end) = if ACROSS {
-                (self.row + 2 * lane, self.rows)
+                (self.row + 2 * piece, self.rows)
             } else {
-                (self.k + 2 * lane, self.k_count)
+                (self.k + 2 * piece, self.k_count)
             };
             // SAFETY: by the contract of this function, the warp has read what was in the stage
             // before the current one.
@@ -157,7 +169,7 @@ impl<const ACROSS: bool> Tall<ACROSS> {
                 self.row = self.row.saturating_add(self.row_step);
                 self.next = self.next.wrapping_offset(self.tile_step);
             }
-            self.free = (self.free + Self::STAGE_BYTES) % RING_BYTES;
+            self.free = (self.free + STAGE_BYTES) % RING_BYTES;
         }
         async_copy::commit();
     }
@@ -169,79 +181,81 @@ impl<const ACROSS: bool> Tall<ACROSS> {
     #[inline(always)]
     unsafe fn copy<const HALF: bool>(&self, lane: u32) {
         let stage = self.place.offset(self.free);
-        unrolled! { line in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-            let line = line as u32;
-            if line < Self::LINES {
-                let from = self.next.wrapping_offset(line as isize * self.line_step);
-                let to = stage.offset(line * LINE + Self::moved(line, lane));
-                let is_there = if ACROSS {
-                    self.row + 2 * lane < self.rows && self.k + line < self.k_count
+        unrolled! { copy in [0 1 2 3 4 5 6 7] {
+            const { assert!(COPIES == 8) };
+            let from = self.next.wrapping_offset(copy as isize * self.copy_step);
+            let (line, piece) = Self::of_copy(copy as u32, lane);
+            let to = stage.offset(Self::place(line, piece));
+            let is_there = if ACROSS {
+                self.row + 2 * piece < self.rows && self.k + line < self.k_count
+            } else {
+                self.row + line < self.rows && self.k + 2 * piece < self.k_count
+            };
+            // SAFETY: the warp's stage; in the matrix if it is there, whose start and strides are
+            // multiples of 16 bytes.
+            unsafe {
+                if HALF {
+                    start(self.elements, 1, from, to, is_there);
+                    start(self.elements, 1, from, to.offset(8), false);
                 } else {
-                    self.row + line < self.rows && self.k + 2 * lane < self.k_count
-                };
-                // SAFETY: the warp's stage; in the matrix if it is there, whose start and strides are
-                // multiples of 16 bytes.
-                unsafe {
-                    if HALF {
-                        start(self.elements, 1, from, to, is_there);
-                        start(self.elements, 1, from, to.offset(8), false);
-                    } else {
-                        start(self.elements, 2, from, to, is_there);
-                    }
+                    start(self.elements, 2, from, to, is_there);
                 }
             }
         }}
     }
 
-    /// Starts the copies of the first steps.
+    /// Starts the copies of the first steps, in a loop: instructions that run once take the time in
+    /// which they are fetched.
     ///
     /// # Safety
     /// Nothing has been in the ring yet.
     #[inline(always)]
     unsafe fn load_first(&mut self) {
-        unrolled! { stage in [0 1 2] {
-            const { assert!(Self::STAGES <= 4) };
-            if (stage as u32) < Self::STAGES - 1 {
-                // SAFETY: by the contract of this function, nothing has been in the ring yet.
-                unsafe { self.load() };
-            }
-        }}
+        let mut left = unknown(STAGES - 1);
+        while left > 0 {
+            // SAFETY: by the contract of this function, nothing has been in the ring yet.
+            unsafe { self.load() };
+            left -= 1;
+        }
+    }
+
+    /// Memory of a stage that nothing uses until the next [`take`](Self::take): the one that was
+    /// current in the last one.
+    #[inline(always)]
+    fn spare(&self) -> *mut f64 {
+        let before = (self.current + RING_BYTES - STAGE_BYTES) % RING_BYTES;
+        self.memory.wrapping_byte_add(before as usize).cast_mut()
     }
 
     /// The lane's pieces of the current step, and starts the copies of the last one that there is
-    /// room for. For each of four (*across*) or eight matrix instructions there is one piece of the
-    /// first half of the lines and one of the second.
+    /// room for. For each of four matrix instructions there is one piece of the first half of the
+    /// lines and one of the second.
     ///
     /// # Safety
     /// There is a step, and the warp is here together.
     #[inline(always)]
-    unsafe fn take(&mut self) -> [[[f64; 2]; 2]; 8] {
-        match Self::STAGES {
-            2 => async_copy::wait::<0>(),
-            _ => async_copy::wait::<2>(),
-        }
+    unsafe fn take(&mut self) -> [[[f64; 2]; 2]; 4] {
+        async_copy::wait::<{ STAGES - 2 }>();
         // All lanes' copies have arrived, and all have read from the stage before.
         sync_warp(FULL_MASK);
         let lane = thread::thread_idx_x() % 32;
         let (group, within) = (lane / 4, lane % 4);
         let from = self.memory.wrapping_byte_add(self.current as usize);
-        let mut pieces = [[[0.0; 2]; 2]; 8];
-        unrolled! { at in [0 1 2 3 4 5 6 7] {
+        let mut pieces = [[[0.0; 2]; 2]; 4];
+        unrolled! { at in [0 1 2 3] {
             unrolled! { half in [0 1] {
-                if !ACROSS || at < 4 {
-                    let (at, half) = (at as u32, half as u32);
-                    let (line, piece) = if ACROSS {
-                        (within + 4 * half, 8 * at + group)
-                    } else {
-                        (group + 8 * half, 4 * at + within)
-                    };
-                    let place = line * LINE + Self::moved(line, piece);
-                    // SAFETY: it has arrived.
-                    pieces[at as usize][half as usize] = unsafe { read(from.wrapping_byte_add(place as usize)) };
-                }
+                let (at, half) = (at as u32, half as u32);
+                let (line, piece) = if ACROSS {
+                    (within + 4 * half, 8 * at + group)
+                } else {
+                    (group + 8 * half, 4 * at + within)
+                };
+                let place = Self::place(line, piece) as usize;
+                // SAFETY: it has arrived.
+                pieces[at as usize][half as usize] = unsafe { read(from.wrapping_byte_add(place)) };
             }}
         }}
-        self.current = (self.current + Self::STAGE_BYTES) % RING_BYTES;
+        self.current = (self.current + STAGE_BYTES) % RING_BYTES;
         // SAFETY: the stage that was current before.
         unsafe { self.load() };
         pieces
@@ -313,16 +327,16 @@ unsafe fn multiply<const ACROSS: bool, const TILES: usize>(product: &Skinny<f64>
         while left > 0 {
             // SAFETY: the loader has as many steps as this loop, which is the same for the warp.
             let pieces = unsafe { tall.take() };
-            unrolled! { i in [0 1 2 3 4 5 6 7] {
+            unrolled! { i in [0 1 2 3] {
                 unrolled! { tile in [0 1] {
-                    if tile < TILES && (!ACROSS || i < 4) {
+                    if tile < TILES {
                         let of_step = if ACROSS { 0 } else { i * block_bytes };
                         let from = columns[tile % TILES].wrapping_byte_add(at + of_step);
                         // SAFETY: all of k are there.
                         let b = unsafe { read(from) };
                         let [[a, c], [e, f]] = pieces[i];
                         if ACROSS {
-                            mma::m16n8k8_f64(&mut sums[i % 4][tile % TILES], [a, c, e, f], b);
+                            mma::m16n8k8_f64(&mut sums[i][tile % TILES], [a, c, e, f], b);
                         } else {
                             mma::m16n8k8_f64(&mut sums[0][tile % TILES], [a, e, c, f], b);
                         }
@@ -332,36 +346,83 @@ unsafe fn multiply<const ACROSS: bool, const TILES: usize>(product: &Skinny<f64>
             at += (Tall::<ACROSS>::STEP / BLOCK) as usize * block_bytes;
             left -= Tall::<ACROSS>::STEP as i32;
         }
-        // SAFETY: each sum is of one lane.
-        unsafe { write_sums::<ACROSS, TILES>(product, row, &sums) };
+        // SAFETY: the warp is here together, and the tile is its own.
+        unsafe { write_sums::<ACROSS, TILES>(product, tall.spare(), row, &sums) };
         row = row.saturating_add(row_step);
     }
 }
 
-/// Writes a lane's sums of the tile from `row` on.
+/// Writes a warp's sums of the tile from `row` on.
+///
+/// They go through shared memory, so that neighbouring lanes write neighbours, in a loop of few
+/// instructions: if each lane wrote the sums that it has, from registers, there would be 32 places
+/// with all checks, and instructions that run once take the time in which they are fetched.
 ///
 /// # Safety
-/// No other lane writes them.
+/// The warp is here together, and no other one writes these sums; `memory` is one stage of the
+/// warp's, which nothing else uses.
 #[inline(always)]
 unsafe fn write_sums<const ACROSS: bool, const TILES: usize>(
     product: &Skinny<f64>,
+    memory: *mut f64,
     row: u32,
     sums: &[[[f64; 4]; TILES]; 4],
 ) {
     let lane = thread::thread_idx_x() % 32;
     let (group, within) = (lane / 4, lane % 4);
-    unrolled! { i in [0 1 2 3] {
-        unrolled! { tile in [0 1] {
-            unrolled! { element in [0 1 2 3] {
-                if tile < TILES && (ACROSS || i == 0) {
-                    let lower = element as u32 / 2;
-                    let down = if ACROSS { 16 * i as u32 + 2 * group + lower } else { group + 8 * lower };
-                    let column = 8 * tile as u32 + 2 * within + element as u32 % 2;
-                    // SAFETY: by the contract of this function, no other lane writes them.
-                    unsafe { write_sum(product, row.saturating_add(down), column, sums[i][tile % TILES][element]) };
-                }
+    let height = thin_rows(ACROSS);
+    // Moved within 128 bytes, so that lanes with different columns use different banks.
+    let place = |down: u32, column: u32| column * height + (down ^ (column / 2 % 4 * 4));
+    unrolled! { pass in [0 1] {
+        // A stage has room for 8 columns *across*, for all *along*.
+        if pass < TILES && (ACROSS || pass == 0) {
+            // All lanes have read what was there.
+            sync_warp(FULL_MASK);
+            unrolled! { tile in [0 1] {
+                unrolled! { i in [0 1 2 3] {
+                    unrolled! { element in [0 1 2 3] {
+                        if tile < TILES && (tile == pass || !ACROSS) && (ACROSS || i == 0) {
+                            let lower = element as u32 / 2;
+                            let down = if ACROSS { 16 * i as u32 + 2 * group + lower } else { group + 8 * lower };
+                            let column = 8 * (tile - pass) as u32 + 2 * within + element as u32 % 2;
+                            // SAFETY: in the stage: each sum has a place of its own.
+                            unsafe { memory.add(place(down, column) as usize).write(sums[i][tile % TILES][element]) };
+                        }
+                    }}
+                }}
             }}
-        }}
+            sync_warp(FULL_MASK);
+            let first = 8 * pass as u32;
+            let most = if ACROSS { 8 } else { 8 * TILES as u32 };
+            let columns = product.columns.saturating_sub(first).min(most);
+            let write = |down, column| {
+                // SAFETY: written before; each sum is written to C by one lane.
+                unsafe {
+                    let sum = memory.add(place(down, column) as usize).read();
+                    write_sum(product, row.saturating_add(down), first + column, sum);
+                }
+            };
+            if ACROSS {
+                // Each lane has two rows, so that little of a place is computed for each column.
+                let mut column = 0;
+                while column < columns {
+                    write(lane, column);
+                    write(lane + 32, column);
+                    column += 1;
+                }
+            } else {
+                let mut index = lane;
+                while index < columns * height {
+                    let (down, column) = if product.c_stride_thin == 1 {
+                        (index / columns, index % columns)
+                    } else {
+                        (index % height, index / height)
+                    };
+                    write(down, column);
+                    index += 32;
+                }
+            }
+        }
     }}
 }
 

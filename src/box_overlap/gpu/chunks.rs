@@ -1,12 +1,12 @@
 //! Counts of the pairs of page-locked boxes, whose copies overlap with the search.
 //!
-//! A stream copies the second set and then the first, in chunks. As soon as the first chunk has
-//! arrived, the handle's stream builds the tree over the second set, and then searches in it for
-//! one chunk after the other, beside the following copies. A third stream copies counts back.
+//! A stream copies the second set and then the first, in chunks. As soon as the second set has
+//! arrived, the handle's stream builds the tree over it, and then searches in it for one chunk after
+//! the other, beside the following copies. A third stream copies counts back.
 //!
 //! Who waits for whom:
-//! - The handle's stream waits for the copy of each chunk, and so for the copies before it. What is
-//!   copied to the device is copied once, so no copy waits for memory to become free.
+//! - The handle's stream waits for the copies of the second set and of each chunk. What is copied to
+//!   the device is copied once, so no copy waits for memory to become free.
 //! - The stream that copies back waits for the search of each chunk, whose counts have a buffer of
 //!   their own. The host waits for this stream before counts are copied again.
 //! - Buffers of the search are allocated and freed in the order of the handle's stream. Those that
@@ -79,19 +79,22 @@ fn count<T: HasKernels>(
     let mut streams = device.side_streams();
     streams.open(2)?;
     let to = streams.on(TO);
-    let mut arrived = Vec::with_capacity(chunks);
-    // SAFETY: the boxes are borrowed until `streams` has waited, and the searches wait for their
-    // copies.
-    unsafe { (set2.buffer_mut()).start_copy_from(to, 0, boxes2.numbers)? };
-    for (number, numbers) in boxes1.numbers.chunks(chunk * width).enumerate() {
-        let start = number * chunk * width;
-        // SAFETY: the boxes are borrowed until `streams` has waited, and the searches wait for the
-        // events of their copies.
-        unsafe { (set1.buffer_mut()).start_copy_from(to, start, numbers)? };
+    let copy = |array: &mut DeviceArray<T, Ix2>, start, numbers: &[T]| {
+        // SAFETY: the boxes are borrowed until `streams` has waited, and kernels that read them wait
+        // for the event.
+        unsafe { (array.buffer_mut()).start_copy_from(to, start, numbers)? };
         let event = device.event()?;
         to.record(&event)?;
-        arrived.push(event);
-    }
+        Ok(event)
+    };
+    let tree_arrived = copy(&mut set2, 0, boxes2.numbers)?;
+    let of_chunks = boxes1.numbers.chunks(chunk * width).enumerate();
+    let arrived =
+        of_chunks.map(|(number, numbers)| copy(&mut set1, number * chunk * width, numbers));
+    let arrived = Arrived {
+        set2: tree_arrived,
+        chunks: arrived.collect::<Result<_>>()?,
+    };
     let resident = DeviceProblem {
         operation: problem.operation,
         algorithm: problem.algorithm,
@@ -108,11 +111,16 @@ fn count<T: HasKernels>(
     all.copy_to(counts)
 }
 
+/// When the boxes are on the device.
+struct Arrived {
+    set2: Event,
+    chunks: Vec<Event>,
+}
+
 /// A searched chunk.
 struct Searched<'a, T: HasKernels> {
     search: Counting<'a, T>,
-    /// The examination of the chunk's boxes, if it is not part of the search.
-    examined: Option<Counting<'a, T>>,
+    examined: Counting<'a, T>,
     /// Rows that are left to warps.
     left: Buffer<u64>,
 }
@@ -121,17 +129,19 @@ impl<T: HasKernels> Searched<'_, T> {
     /// Waits for the search. Returns the number of the rows left to warps, or `None` if a row is no
     /// box.
     fn rows_left(&self) -> Result<Option<usize>> {
+        if has_fault(&self.examined)? {
+            return Ok(None);
+        }
         let counters = self.search.counters.to_vec()?;
-        let examined = self.examined.as_ref();
-        let examined = examined.map(|examined| examined.counters.to_vec());
-        let has_fault = |counters: &Vec<u64>| {
-            let faults = &counters[Counters::FAULTS..][..2];
-            faults.iter().any(|&row| row != Counters::NO_FAULT)
-        };
-        let is_faulty =
-            has_fault(&counters) || examined.transpose()?.as_ref().is_some_and(has_fault);
-        Ok((!is_faulty).then_some(counters[Counters::LEFT] as usize))
+        Ok(Some(counters[Counters::LEFT] as usize))
     }
+}
+
+/// Waits for the examination of boxes. Returns whether a row is no box.
+fn has_fault<T: HasKernels>(examined: &Counting<T>) -> Result<bool> {
+    let counters = examined.counters.to_vec()?;
+    let faults = &counters[Counters::FAULTS..][..2];
+    Ok(faults.iter().any(|&row| row != Counters::NO_FAULT))
 }
 
 /// Searches in chunks of the rows that have `arrived`, into the buffers `found` and then `counts`.
@@ -142,75 +152,63 @@ impl<T: HasKernels> Searched<'_, T> {
 fn search<T: HasKernels>(
     problem: &DeviceProblem<T>,
     streams: &SideStreams,
-    arrived: &[Event],
+    arrived: &Arrived,
     found: &mut [Buffer<u32>],
     counts: &mut [u32],
 ) -> Result<bool> {
     let (device, all, from) = (problem.device(), counting::sets(problem), streams.on(FROM));
-    let chunk = found[0].len();
+    let (chunk, rows2) = (found[0].len(), all.rows2 as usize);
     // All chunks have the same number of rows: the last one begins among those of the one before.
     let last = counts.len() - chunk;
-    let sets = |number: usize| part(&all, (number * chunk).min(last), chunk);
 
-    device.wait(&arrived[0])?;
-    // SAFETY: rows of the first set, which have arrived when kernels read them; so below.
-    let base = unsafe { Counting::of_sets(problem, sets(0))? };
+    device.wait(&arrived.set2)?;
+    let set2 = alone(&all, all.set2, all.rows2);
+    // SAFETY: the second set, which has arrived when kernels read it.
+    let base = unsafe { Counting::of_sets(problem, set2)? };
     let order = sorted(&base)?;
     let Searching {
         tree: words,
         mut slots,
         left,
-    } = Searching::allocate(device, chunk, all.rows2 as usize)?;
-    let mut tree = Tree::build(&base, order, words)?;
-    // What the tree was built by, and no rows left to warps.
-    let mut counters = device.alloc(Counters::COUNT)?;
-    // SAFETY: both are ordered on the handle's stream; so below.
-    unsafe { counters.start_copy_of(device, &base.counters, 0)? };
+    } = Searching::allocate(device, chunk, rows2)?;
+    // The queries of a chunk go before the rows of the tree.
+    let mut tree = Tree::build(&base, order, words)?.with_queries(device, chunk)?;
+    let mut lefts = vec![left];
+    for _ in 1..found.len() {
+        lefts.push(device.alloc(chunk)?);
+    }
 
-    let mut searched = Vec::with_capacity(found.len());
-    let mut first = Some(Searched {
-        search: base,
-        examined: None,
-        left,
-    });
-    for (number, (found, target)) in found.iter_mut().zip(counts.chunks_mut(chunk)).enumerate() {
-        let mut this = match first.take() {
-            Some(first) => first,
-            None => {
-                device.wait(&arrived[number])?;
-                let sets = sets(number);
-                let alone = Sets {
-                    set2: sets.set1,
-                    rows2: sets.rows1,
-                    above: 1,
-                    ..sets
-                };
-                // SAFETY: the sets are on this device, whose stream has waited for the boxes of
-                // this chunk, and they outlive the search.
-                let examined = unsafe { Counting::of_sets(problem, alone)? };
-                let rows = sorted(&examined)?;
-                let mut search = Counting {
-                    problem,
-                    device,
-                    sets,
-                    counters: device.alloc(Counters::COUNT)?,
-                };
-                // SAFETY: all three buffers were made for this handle, on whose stream they are
-                // also freed.
-                unsafe {
-                    tree.set_queries(device, &rows)?;
-                    search.counters.start_copy_of(device, &counters, 0)?;
-                }
-                Searched {
-                    search,
-                    examined: Some(examined),
-                    left: device.alloc(chunk)?,
-                }
-            }
+    let mut searched: Vec<Searched<T>> = Vec::with_capacity(found.len());
+    let places = found.iter_mut().zip(counts.chunks_mut(chunk));
+    for ((number, (found, target)), left) in places.enumerate().zip(lefts) {
+        device.wait(&arrived.chunks[number])?;
+        let sets = part(&all, (number * chunk).min(last), chunk);
+        // SAFETY: rows of the first set, which have arrived when kernels read them.
+        let examined = unsafe { Counting::of_sets(problem, alone(&sets, sets.set1, sets.rows1))? };
+        let rows = sorted(&examined)?;
+        // While the device has work.
+        if number == 1 && (has_fault(&base)? || searched[0].rows_left()? != Some(0)) {
+            return Ok(false);
+        }
+        let mut this = Searched {
+            search: Counting {
+                problem,
+                device,
+                sets,
+                counters: device.alloc(Counters::COUNT)?,
+            },
+            examined,
+            left,
         };
-        // SAFETY: the tree is of the second set, its queries are the chunk's, and the buffers have
-        // room for the chunk.
-        unsafe { tree.find(&mut this.search, found, &mut slots, &mut this.left)? };
+        // SAFETY: all buffers were made for this handle, on whose stream they are also freed. The
+        // tree is of the second set, its queries are the chunk's, and the buffers have room for the
+        // chunk.
+        unsafe {
+            tree.set_queries(device, &rows)?;
+            // What the tree was built by, and no rows left to warps.
+            (this.search.counters).start_copy_of(device, &base.counters, 0)?;
+            tree.find(&mut this.search, found, &mut slots, &mut this.left)?;
+        }
         let event = device.event()?;
         device.record(&event)?;
         from.wait(&event)?;
@@ -218,9 +216,6 @@ fn search<T: HasKernels>(
         // is not written before that. Nothing of the last chunk is before its target but rows of
         // the chunk before.
         unsafe { found.start_copy_to(from, chunk - target.len(), target)? };
-        if number == 0 && this.rows_left()? != Some(0) {
-            return Ok(false);
-        }
         searched.push(this);
     }
 
@@ -241,6 +236,18 @@ fn search<T: HasKernels>(
         }
     }
     Ok(true)
+}
+
+/// Returns rows of one of the sets as if both sets were these.
+fn alone<T: HasKernels>(sets: &Sets<T>, set: DeviceSlice<T>, rows: u32) -> Sets<T> {
+    Sets {
+        set1: set,
+        set2: set,
+        rows1: rows,
+        rows2: rows,
+        above: 1,
+        ..*sets
+    }
 }
 
 /// Returns sets of which the first has some rows of that of `sets`.

@@ -260,6 +260,18 @@ impl Tree {
         unsafe { device.launch(MODULE, T::KERNELS.find, config, (arguments,)) }
     }
 
+    /// Makes room for `queries` rows of a first set, for a tree that was built of one set.
+    pub fn with_queries(self, device: &Device, queries: usize) -> Result<Tree> {
+        let rows = self.order;
+        let mut order = device.alloc(queries + rows.len())?;
+        let config = LaunchConfig::new(tuning::striding_blocks(rows.len()), THREADS);
+        let arguments = (queries as u32, rows.slice(), order.slice_mut());
+        // SAFETY: there is room for both, and the buffers, on this device, are freed after the
+        // kernel has run.
+        unsafe { device.launch(MODULE, &box_kernels::append_rows, config, arguments)? };
+        Ok(Tree { order, ..self })
+    }
+
     /// Replaces the rows of the first set, of which there are as many.
     ///
     /// # Safety

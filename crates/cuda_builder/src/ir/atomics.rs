@@ -57,8 +57,10 @@ fn float_addition(text: &str) -> Option<String> {
 /// The value in `ptr noundef %p` or in `ptr noundef addrspacecast (…)`.
 fn operand(text: &str) -> Option<&str> {
     let text = text.trim();
-    match text.find("addrspacecast ") {
-        Some(cast) => Some(&text[cast..]),
+    // An address in a static is an expression, which may have others within.
+    let expressions = ["addrspacecast ", "getelementptr "].into_iter();
+    match expressions.filter_map(|name| text.find(name)).min() {
+        Some(first) => Some(&text[first..]),
         None => text.rsplit(' ').next(),
     }
 }
@@ -106,6 +108,14 @@ mod tests {
             (
                 "  %1 = tail call double @__atomic_add_f64(ptr addrspacecast (ptr addrspace(3) @T to ptr), double 1.000000e+00)",
                 "  %1 = atomicrmw fadd ptr addrspacecast (ptr addrspace(3) @T to ptr), double 1.000000e+00 syncscope(\"device\") monotonic\n",
+            ),
+            (
+                "  %1 = tail call float @__atomic_add_f32(ptr noundef getelementptr inbounds nuw (float, ptr addrspacecast (ptr addrspace(3) @T to ptr), i64 1), float noundef %v)",
+                "  %1 = atomicrmw fadd ptr getelementptr inbounds nuw (float, ptr addrspacecast (ptr addrspace(3) @T to ptr), i64 1), float %v syncscope(\"device\") monotonic\n",
+            ),
+            (
+                "  %1 = call float @__atomic_add_f32(ptr noundef getelementptr inbounds nuw (i8, ptr @T, i64 4), float noundef %v)",
+                "  %1 = atomicrmw fadd ptr getelementptr inbounds nuw (i8, ptr @T, i64 4), float %v syncscope(\"device\") monotonic\n",
             ),
         ] {
             assert_eq!(of_device_scope(call), expected);
