@@ -24,6 +24,7 @@ use datafusion::common::config::ConfigExtension;
 use datafusion::common::{config_field, config_namespace};
 use datafusion::config::{ConfigEntry, ConfigField, ConfigOptions, ExtensionOptions, Visit};
 use datafusion::execution::TaskContext;
+use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
 use serde::{Deserialize, Serialize};
 
@@ -177,8 +178,9 @@ static DEFAULT: OnceLock<Device> = OnceLock::new();
 
 /// Sets the device that sessions of this process use if their option is `auto`, such as the GPU of
 /// an executor of a cluster. A [memory limit](Device::with_memory_limit) of the handle holds for
-/// all operators together. Returns false if there is a default already: it was set before, or a
-/// query has used it.
+/// all operators together, also for those of sessions that name this device. Returns false if there
+/// is a default already: it was set before, or a query has used it.
+#[must_use = "without effect if there is a default already"]
 pub fn set_default_device(device: Device) -> bool {
     DEFAULT.set(device).is_ok()
 }
@@ -192,7 +194,9 @@ pub fn device(context: &TaskContext) -> Result<Device> {
     open(GridstrideConfig::of(context.session_config().options()).device)
 }
 
-/// Opens a device, or returns a handle to the same device if it is open.
+/// Opens a device, or returns a handle to the same device if it is open. The
+/// [default](set_default_device) of the process comes first, so that its memory limit holds for
+/// sessions that name the device, too.
 ///
 /// # Errors
 /// As [`device`].
@@ -200,6 +204,9 @@ pub fn open(name: DeviceName) -> Result<Device> {
     static OPEN: OnceLock<Mutex<HashMap<DeviceName, Device>>> = OnceLock::new();
     if name == DeviceName::Auto {
         return Ok(DEFAULT.get_or_init(Device::auto).clone());
+    }
+    if let Some(default) = DEFAULT.get().filter(|device| is_named(device, name)) {
+        return Ok(default.clone());
     }
     let open = OPEN.get_or_init(Mutex::default);
     // The map is valid even if opening a device panicked.
@@ -214,6 +221,16 @@ pub fn open(name: DeviceName) -> Result<Device> {
     };
     open.insert(name, device.clone());
     Ok(device)
+}
+
+/// Whether a device is the one with a name.
+fn is_named(device: &Device, name: DeviceName) -> bool {
+    match (device.kind(), name) {
+        (DeviceKind::Cpu, DeviceName::Cpu) => true,
+        (DeviceKind::Simulator, DeviceName::Simulator) => true,
+        (DeviceKind::Cuda { ordinal }, DeviceName::Cuda(named)) => ordinal == named,
+        _ => false,
+    }
 }
 
 /// Returns a device as plans show it: with the device of `auto` in this process, if something has
@@ -298,5 +315,18 @@ mod tests {
         let first = open(DeviceName::Simulator).unwrap();
         assert!(first.same_as(&open(DeviceName::Simulator).unwrap()));
         assert!(open(DeviceName::Cuda(1000)).is_err());
+    }
+
+    #[test]
+    fn devices_are_known_by_kind_and_ordinal() {
+        let simulator = Device::simulator().unwrap().with_memory_limit(1 << 20);
+        for (name, expected) in [
+            (DeviceName::Simulator, [false, true]),
+            (DeviceName::Cpu, [true, false]),
+            (DeviceName::Cuda(0), [false, false]),
+        ] {
+            let found = [Device::cpu(), simulator.clone()].map(|device| is_named(&device, name));
+            assert_eq!(found, expected, "{name}");
+        }
     }
 }

@@ -31,7 +31,7 @@
 //! # Options
 //! | option | default | |
 //! |---|---|---|
-//! | `gridstride.device` | `auto` | `auto` (the first GPU, or else the CPU), `cpu`, `cuda:N` or `simulator` |
+//! | `gridstride.device` | `auto` | `auto` (the first GPU, or else the CPU), `cpu`, `cuda` (the same as `cuda:0`), `cuda:N` or `simulator` |
 //! | `gridstride.batch_rows` | 4194304 | rows that operators gather for a call of the library |
 //! | `gridstride.box_tile_rows` | 10000000 | the most rows of a table that a join of boxes replicates |
 //! | `gridstride.box_pairs` | 4194304 | pairs of boxes that are fetched from the device at a time |

@@ -157,21 +157,34 @@ pub(crate) fn require_two_names(
 
 /// Renames the columns whose names occur twice to `table_column`: the columns of a table function
 /// are not qualified.
-pub(crate) fn unique_names(plan: LogicalPlan) -> Result<LogicalPlan> {
+///
+/// # Errors
+/// If two columns still have one name.
+pub(crate) fn unique_names(function: &str, plan: LogicalPlan) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     let is_unique = |name: &str| schema.qualified_fields_with_unqualified_name(name).len() == 1;
-    let columns = schema.iter().map(|(table, field)| {
-        let column = Expr::from((table, field));
-        match table {
+    let mut names = HashSet::new();
+    let mut columns = Vec::new();
+    for (table, field) in schema.iter() {
+        let name = match table {
             Some(table) if !is_unique(field.name()) => {
-                column.alias(format!("{}_{}", table.table(), field.name()))
+                format!("{}_{}", table.table(), field.name())
             }
-            _ => column,
+            _ => field.name().clone(),
+        };
+        if !names.insert(name.clone()) {
+            return plan_err!(
+                "{function}: two columns of the result are called '{name}', since equal names \
+                 become table_column: give one of the tables another alias, 'table alias'"
+            );
         }
-    });
-    LogicalPlanBuilder::from(plan)
-        .project(columns.collect::<Vec<_>>())?
-        .build()
+        let column = Expr::from((table, field));
+        columns.push(match name == *field.name() {
+            true => column,
+            false => column.alias(name),
+        });
+    }
+    LogicalPlanBuilder::from(plan).project(columns)?.build()
 }
 
 /// A table whose rows a logical plan computes. The SQL planner puts the plan in the place of the

@@ -38,7 +38,7 @@ pub struct ExecutorOptions {
     pub bind: IpAddr,
     /// The host name under which other executors, the scheduler and clients reach this executor.
     pub advertise: String,
-    /// The first of two ports in a row, or `None` to take a free pair below 32768.
+    /// The first of two ports in a row, below 65535, or `None` to take a free pair below 32768.
     pub port: Option<u16>,
     /// How many partitions the executor works on at a time.
     pub vcores: usize,
@@ -77,7 +77,8 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         grpc_port: port + 1,
         scheduler_host: options.scheduler_host,
         scheduler_port: options.scheduler_port,
-        scheduler_connect_timeout_seconds: options.connect_timeout.as_secs() as u16,
+        scheduler_connect_timeout_seconds: u16::try_from(options.connect_timeout.as_secs())
+            .unwrap_or(u16::MAX),
         vcores: options.vcores,
         executor_heartbeat_interval_seconds: heartbeat.as_secs(),
         memory_pool_size: options.host_memory,

@@ -116,7 +116,7 @@ impl TableFunctionImpl for BoxOverlapFunction {
             [left.1, right.1].map(|names| names.split(',').map(str::trim).collect::<Vec<_>>());
         let (left, right) = ((left.0, &left_boxes[..]), (right.0, &right_boxes[..]));
         let node = BoxOverlapNode::try_new(left, right, join, options)?;
-        Ok(Arc::new(PlanTable(unique_names(node.into_plan())?)))
+        Ok(Arc::new(PlanTable(unique_names(NAME, node.into_plan())?)))
     }
 }
 

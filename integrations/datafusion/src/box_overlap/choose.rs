@@ -19,7 +19,7 @@ use super::box_type::BoxColumns;
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes, with_boxes};
 use super::options::{BoxOverlapMethod, BoxOverlapOptions};
 use super::parameters::{BoxJoinType, Placement};
-use super::tiling::Tiling;
+use super::tiling::{MOST_BINS, Tiling};
 use crate::volatile::Planning;
 
 /// What a choice depends on.
@@ -74,11 +74,10 @@ impl Choice<'_> {
 
     fn tiles(&self, size: Vec<f64>, rows: [Option<usize>; 2]) -> Placement {
         const BINS_PER_PARTITION: usize = 4;
-        const MAX_BINS: usize = 1 << 16;
         let partitions = self.planning.session.config().target_partitions();
         let rows = rows.into_iter().flatten().max().unwrap_or(0);
         let bins = (BINS_PER_PARTITION * partitions).max(rows.div_ceil(self.batch_rows.max(1)));
-        let bins = bins.clamp(1, MAX_BINS) as u32;
+        let bins = bins.clamp(1, MOST_BINS as usize) as u32;
         Placement::Tiles(Tiling {
             size,
             bins: self.options.bins.unwrap_or(bins),

@@ -38,7 +38,7 @@ const METHODS: [(&str, BoxOverlapMethod); 4] = [
 /// |---|---|---|
 /// | `method` | `auto`, `replicate_left`, `replicate_right`, `tiles` | `auto` |
 /// | `tile` | the length of a tile along all axes, or one for each axis, `10x10x5` | from a sample |
-/// | `bins` | how many bins the tiles are distributed over | from the numbers of rows |
+/// | `bins` | how many bins the tiles are distributed over, at most 65536 | from the numbers of rows |
 ///
 /// ```
 /// use gridstride_datafusion::box_overlap::{BoxOverlapMethod, BoxOverlapOptions};

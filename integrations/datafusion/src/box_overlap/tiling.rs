@@ -23,8 +23,12 @@ pub struct Tiling {
     pub bins: u32,
 }
 
+/// The most bins. Tilings that are chosen automatically have no more.
+pub(super) const MOST_BINS: u32 = 1 << 16;
+
 impl Tiling {
-    /// Fails unless there is a finite length above 0 for each of the axes, and at least one bin.
+    /// Fails unless there is a finite length above 0 for each of the axes, and a number of bins that
+    /// a box can be copied to.
     pub fn check(&self, axes: usize) -> Result<()> {
         if self.size.len() != axes {
             return plan_err!(
@@ -40,8 +44,12 @@ impl Tiling {
         {
             return plan_err!("box_overlap: the tile size {size} is not a finite number above 0");
         }
-        if self.bins == 0 || self.bins > i32::MAX as u32 {
-            return plan_err!("box_overlap: {} bins: use 1 to {}", self.bins, i32::MAX);
+        if self.bins == 0 || self.bins > MOST_BINS {
+            return plan_err!(
+                "box_overlap: {} bins: use 1 to {MOST_BINS}; a large box is copied to every bin, so \
+                 that more bins take much memory for each such box",
+                self.bins
+            );
         }
         Ok(())
     }
@@ -217,6 +225,11 @@ mod tests {
             let error = check(&[1.0, size], 1).unwrap_err();
             assert!(error.contains("is not a finite number above 0"), "{error}");
         }
-        assert!(check(&[1.0, 1.0], 0).unwrap_err().contains("0 bins"));
+        check(&[1.0, 1.0], MOST_BINS).unwrap();
+        for bins in [0, MOST_BINS + 1, u32::MAX] {
+            let error = check(&[1.0, 1.0], bins).unwrap_err();
+            let expected = format!("{bins} bins: use 1 to 65536");
+            assert!(error.contains(&expected), "{error}");
+        }
     }
 }

@@ -16,8 +16,9 @@
 //!
 //! The location is a file, a pattern such as `data/*.fna.gz`, or a folder, of which the files that
 //! end in `.fa`, `.fasta`, `.fna`, `.ffn`, `.faa` or `.frn` are read, and those with `.gz` or `.zst`
-//! after it. `PARTITIONED BY (species)` makes columns of folders such as `species=human/`. A file is
-//! decompressed if its first bytes say so (gzip or zstd), whatever its name is.
+//! after it. `PARTITIONED BY (species)` makes columns of folders such as `species=human/`, so that a
+//! file with `=` in its name is refused. A file is decompressed if its first bytes say so (gzip or
+//! zstd), whatever its name is.
 //!
 //! Files are read in parallel, each file by one partition, and only the columns that a query needs
 //! are built. A batch ends after the session's batch size or 64 MiB of text, so that memory stays

@@ -11,6 +11,7 @@ use datafusion::datasource::physical_plan::{
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::object_store::path::Path;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
@@ -43,7 +44,7 @@ pub struct FastaScan {
 /// A file of a scan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FastaFile {
-    /// The path in the object store.
+    /// The path in the object store, with the escapes that the store's paths have.
     pub path: String,
     /// The size in bytes.
     pub size: u64,
@@ -85,7 +86,7 @@ impl FastaScan {
     /// Makes the node that scans these files.
     ///
     /// # Errors
-    /// If the URL cannot be parsed, or a column does not exist.
+    /// If the URL or a path cannot be parsed, or a column does not exist.
     pub fn into_plan(self) -> Result<Arc<dyn ExecutionPlan>> {
         let folders = self
             .folders
@@ -111,11 +112,13 @@ impl FastaScan {
             return internal_err!("fasta: a scan of expressions");
         };
         let store = ObjectStoreUrl::parse(&self.object_store)?;
-        let groups = self.partitions.into_iter().map(|files| {
-            FileGroup::new(files.into_iter().map(FastaFile::into_partitioned).collect())
-        });
+        let group = |files: Vec<FastaFile>| -> Result<FileGroup> {
+            let files = files.into_iter().map(FastaFile::into_partitioned);
+            Ok(FileGroup::new(files.collect::<Result<_>>()?))
+        };
+        let groups = self.partitions.into_iter().map(group);
         let config = FileScanConfigBuilder::new(store, source)
-            .with_file_groups(groups.collect())
+            .with_file_groups(groups.collect::<Result<_>>()?)
             .with_limit(self.limit)
             .with_batch_size(self.batch_size)
             .build();
@@ -124,10 +127,15 @@ impl FastaScan {
 }
 
 impl FastaFile {
-    fn into_partitioned(self) -> PartitionedFile {
-        let mut file = PartitionedFile::new(self.path, self.size);
+    fn into_partitioned(self) -> Result<PartitionedFile> {
+        let mut file = PartitionedFile::new("", self.size);
+        // `PartitionedFile::new` would escape the characters of a path that is escaped already.
+        file.object_meta.location = match Path::parse(&self.path) {
+            Ok(path) => path,
+            Err(error) => return internal_err!("fasta: the path '{}': {error}", self.path),
+        };
         file.partition_values = self.folders.into_iter().map(ScalarValue::from).collect();
-        file
+        Ok(file)
     }
 }
 

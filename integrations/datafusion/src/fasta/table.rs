@@ -11,7 +11,7 @@ use datafusion::datasource::listing::{
 };
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 
 use super::EXTENSIONS;
 use super::format::{FastaFormat, check_options};
@@ -90,6 +90,7 @@ async fn table(
     let mut urls = Vec::new();
     for location in locations {
         let found = patterns(location)?;
+        require_plain_names(state, &found).await?;
         require_file(state, location, &found).await?;
         urls.extend(
             found
@@ -124,6 +125,48 @@ fn patterns(location: &str) -> Result<Vec<ListingTableUrl>> {
     endings
         .map(|ending| url.clone().with_glob(&ending))
         .collect()
+}
+
+/// Refuses files that a pattern takes wrongly. DataFusion matches a pattern with the first segment of
+/// a path that has no `=`, since segments with `=` are folders that are columns. Therefore a file with
+/// `=` in its name has no segment to match, and the files of a sub-folder that is called `old.fa` match.
+async fn require_plain_names(state: &dyn Session, urls: &[ListingTableUrl]) -> Result<()> {
+    // All patterns of a location have the same folder.
+    let Some(first) = urls.iter().find(|url| url.get_glob().is_some()) else {
+        return Ok(());
+    };
+    let folder = ListingTableUrl::try_new(first.get_url().clone(), None)?;
+    let globs = || urls.iter().filter_map(|url| url.get_glob().as_ref());
+    let ignore_subdirectory = state
+        .config_options()
+        .execution
+        .listing_table_ignore_subdirectory;
+    let store = state.runtime_env().object_store(first)?;
+    let mut files = store.list(Some(folder.prefix()));
+    while let Some(file) = files.try_next().await? {
+        let path = &file.location;
+        let segments: Vec<_> = folder.strip_prefix(path).into_iter().flatten().collect();
+        let Some((name, folders)) = segments.split_last() else {
+            continue;
+        };
+        let is_read = urls
+            .iter()
+            .any(|url| url.contains(path, ignore_subdirectory));
+        let in_subfolder = ignore_subdirectory && folders.iter().any(|name| !name.contains('='));
+        if is_read && in_subfolder {
+            return plan_err!(
+                "fasta: '{path}' is in a sub-folder, but would be read, because the name of the \
+                 sub-folder is like that of a file: rename the sub-folder, or move it elsewhere"
+            );
+        }
+        if name.contains('=') && !in_subfolder && globs().any(|glob| glob.matches(name)) {
+            return plan_err!(
+                "fasta: '{path}' would be left out, because '=' is only for the names of folders \
+                 that are columns: rename the file, or make a table of this file alone"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Refuses locations without a file: a misspelt folder would give an empty table.

@@ -103,7 +103,7 @@ impl TableFunctionImpl for NearestFunction {
         let [queries, references] = two_tables(NAME, SYNTAX, names, &args)?;
         require_two_names(NAME, &queries.0, &references.0)?;
         let node = NearestNode::try_new(queries, references, k(&arguments[4])?)?;
-        Ok(Arc::new(PlanTable(unique_names(node.into_plan())?)))
+        Ok(Arc::new(PlanTable(unique_names(NAME, node.into_plan())?)))
     }
 }
 

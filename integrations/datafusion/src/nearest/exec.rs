@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{Float32Type, Float64Type, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
@@ -72,13 +72,21 @@ impl NearestExec {
     /// Returns the node for two inputs.
     ///
     /// # Errors
-    /// If the columns are not vectors of the same type, or `k` is 0.
+    /// If the columns are not vectors of the same type, `k` is 0, or the references have no end.
     pub fn try_new(
         parameters: NearestParameters,
         queries: Arc<dyn ExecutionPlan>,
         references: Arc<dyn ExecutionPlan>,
     ) -> Result<NearestExec> {
         let schema = parameters.output_schema(&queries.schema(), &references.schema())?;
+        if references.boundedness().is_unbounded() {
+            return plan_err!(
+                "{}: the references in {} have no end, so they cannot be searched: limit them, or \
+                 exchange the two tables",
+                super::parameters::NAME,
+                parameters.references.name
+            );
+        }
         let partitions = queries.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),

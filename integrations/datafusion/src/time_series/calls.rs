@@ -9,7 +9,6 @@ use datafusion::dataframe::DataFrame;
 use super::logical::{Call, plan};
 use super::options::TimeBucketOptions;
 use super::parameters::Methods;
-use crate::config::GridstrideConfig;
 use crate::table_function::{self, PlanTable};
 
 const FUNCTION: &str = "time_buckets";
@@ -95,7 +94,7 @@ impl TimeBucketsExt for DataFrame {
             methods: Methods::parse(methods)?,
             options,
         };
-        let plan = plan(input, call, &GridstrideConfig::of(state.config_options()))?;
+        let plan = plan(input, call)?;
         Ok(DataFrame::new(state, plan))
     }
 }
@@ -143,7 +142,6 @@ impl TableFunctionImpl for TimeBucketsFunction {
             options: texts[6].unwrap_or_default().parse()?,
         };
         let input = table_function::scan(FUNCTION, args.session(), required(0)?)?;
-        let config = GridstrideConfig::of(args.session().config_options());
-        Ok(Arc::new(PlanTable(plan(input, call, &config)?)))
+        Ok(Arc::new(PlanTable(plan(input, call)?)))
     }
 }

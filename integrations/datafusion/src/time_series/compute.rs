@@ -8,8 +8,8 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
-use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, SchemaRef};
-use datafusion::common::Result;
+use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::metrics::{Count, Time};
 use gridstride::device::DeviceKind;
@@ -19,7 +19,7 @@ use gridstride::{Device, Error};
 
 use super::exec::NAME;
 use super::gather::{Chunk, bucket_start};
-use super::parameters::{TimeBucketParameters, is_count};
+use super::parameters::{TIMESTAMP, TimeBucketParameters, is_count};
 use crate::arrow::into_buffer;
 use crate::config;
 use crate::error::external;
@@ -141,6 +141,21 @@ impl Work {
         found.download()
     }
 
+    /// Adds what to do to the error of a column whose type cannot hold a value: the first bucket may
+    /// begin before the least time of the type.
+    fn not_held(&self, error: DataFusionError, field: &Field) -> DataFusionError {
+        if field.name() != TIMESTAMP {
+            return error;
+        }
+        error.context(format!(
+            "time_buckets: a bucket begins at a time that the type {} of the timestamp column {:?} \
+             cannot hold: choose another origin or length of a bucket, or cast the column to a \
+             wider or signed type in a view",
+            field.data_type(),
+            self.parameters.names.timestamp
+        ))
+    }
+
     /// Returns the rows of the output. Buckets of the first series before `first` are dropped.
     fn output(&self, chunk: Chunk, found: Aggregates, first: i64) -> Result<Buckets> {
         let _gathering = self.gather_time.timer();
@@ -182,7 +197,8 @@ impl Work {
         };
         for (array, field) in arrays.iter_mut().zip(self.schema.fields()) {
             if array.data_type() != field.data_type() {
-                *array = cast_with_options(array, field.data_type(), &options)?;
+                *array = cast_with_options(array, field.data_type(), &options)
+                    .map_err(|error| self.not_held(error.into(), field))?;
             }
         }
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)?;

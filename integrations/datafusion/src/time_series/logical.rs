@@ -27,6 +27,10 @@ use crate::config::GridstrideConfig;
 use crate::volatile::{self, Planning};
 
 /// Statistics of the values in buckets of time, one row for each series and bucket.
+///
+/// The device, the number of rows of a call and whether sorted partitions are merged are options of
+/// the session that runs the plan: a view keeps its plan, but not the options of the session that
+/// made it. The planner replaces those of the parameters.
 #[derive(Clone, Debug)]
 pub struct TimeBucketNode {
     parameters: TimeBucketParameters,
@@ -47,11 +51,7 @@ pub(super) struct Call<'a> {
 }
 
 /// Plans an aggregation of a plan's rows.
-pub(super) fn plan(
-    input: LogicalPlan,
-    call: Call<'_>,
-    config: &GridstrideConfig,
-) -> Result<LogicalPlan> {
+pub(super) fn plan(input: LogicalPlan, call: Call<'_>) -> Result<LogicalPlan> {
     let type_of = |column: &str| match ident(column).get_type(input.schema()) {
         Ok(data_type) => Ok(data_type),
         Err(error) => Err(error.context(format!("time_buckets: column {column:?}"))),
@@ -91,6 +91,8 @@ pub(super) fn plan(
         timestamp: call.timestamp.to_owned(),
         value: call.value.to_owned(),
     };
+    // The planner replaces them by the session's.
+    let config = GridstrideConfig::default();
     let parameters = TimeBucketParameters {
         names,
         every,
@@ -232,12 +234,18 @@ impl ExtensionPlanner for TimeBucketPlanner {
         let Some(node) = node.as_any().downcast_ref::<TimeBucketNode>() else {
             return Ok(None);
         };
-        let parameters = node.parameters.clone();
-        let mut exec = TimeBucketExec::try_new(parameters, Arc::clone(&inputs[0]))?;
+        let config = GridstrideConfig::of(session.config_options());
+        let parameters = TimeBucketParameters {
+            device: config.device,
+            batch_rows: config.batch_rows,
+            merge_sorted: config.merge_sorted,
+            ..node.parameters.clone()
+        };
+        let mut exec = TimeBucketExec::try_new(parameters.clone(), Arc::clone(&inputs[0]))?;
         if exec.sorts_by_series() {
             let names = node.parameters.names.clone();
             let sorted = SeriesSortExec::try_new(names, Arc::clone(&inputs[0]))?;
-            exec = TimeBucketExec::try_new(node.parameters.clone(), Arc::new(sorted))?;
+            exec = TimeBucketExec::try_new(parameters, Arc::new(sorted))?;
         }
         let planning = Planning {
             planner,

@@ -126,3 +126,21 @@ async fn right_and_full_joins_are_refused() {
         assert!(error.to_string().contains(&expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn equal_names_that_cannot_be_told_apart_need_another_alias() {
+    let ctx = tables().await;
+    for sql in [
+        "CREATE TABLE parts AS SELECT id, id AS zone_id, box FROM good",
+        "CREATE TABLE zone AS SELECT id, box FROM good",
+        "CREATE SCHEMA a",
+        "CREATE TABLE a.zone AS SELECT id, box FROM good",
+    ] {
+        ctx.sql(sql).await.unwrap();
+    }
+    let clash = "box_overlap: two columns of the result are called 'zone_id'";
+    fails(&ctx, "'parts', 'box', 'zone', 'box'", clash).await;
+    fails(&ctx, "'a.zone', 'box', 'zone', 'box'", clash).await;
+    let sql = "SELECT z_id FROM box_overlap('parts', 'box', 'zone z', 'box')";
+    assert_eq!(rows(&ctx, sql).await.unwrap().len(), 2);
+}

@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use datafusion::common::TableReference;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use gridstride_datafusion::fasta::{FastaScan, register_fasta};
 
@@ -113,6 +114,36 @@ async fn errors_of_tables() {
     assert_eq!(rows(&context, "SELECT id FROM t").await.unwrap(), ["a"]);
 }
 
+/// Files that DataFusion's patterns take wrongly are refused by name.
+#[tokio::test]
+async fn names_that_patterns_take_wrongly() {
+    let context = session("cpu", 2, 8192).await;
+    for (folders, file, expected) in [
+        ("", "k=21.fa", "would be left out"),
+        ("species=human", "k=21.fa.gz", "would be left out"),
+        ("old.fa", "a.txt", "is in a sub-folder"),
+        ("old", "k=21.fa", ""),
+        ("", "k=21.txt", ""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.fa"), ">a\nA\n").unwrap();
+        fs::create_dir_all(folder.path().join(folders)).unwrap();
+        let path = folder.path().join(folders).join(file);
+        fs::write(&path, ">b\nA\n").unwrap();
+        let name = format!("t{}", folder.path().display());
+        let location = folder.path().to_str().unwrap();
+        let found = register_fasta(&context, TableReference::bare(name), location).await;
+        match found {
+            Ok(()) => assert_eq!(expected, "", "{}", path.display()),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains(file) && error.contains(expected), "{error}");
+                assert_ne!(expected, "", "{error}");
+            }
+        }
+    }
+}
+
 /// Finds the scan in a plan.
 fn scan(plan: &Arc<dyn ExecutionPlan>) -> Option<FastaScan> {
     let own = FastaScan::of(plan.as_ref()).unwrap();
@@ -136,7 +167,8 @@ async fn scans_travel() {
         fs::create_dir(&path).unwrap();
         for number in 0..3 {
             let text = format!(">{species}{number} x\nACGT\n>second\nTT\n");
-            fs::write(path.join(format!("{number}.fa")), text).unwrap();
+            // Escaping such a path twice would give another one.
+            fs::write(path.join(format!("{number} é 1% ~#[x].fa")), text).unwrap();
         }
     }
     let context = session("cpu", 4, 8192).await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::streaming::StreamingTableExec;
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -167,4 +168,22 @@ async fn parameters_travel() {
     let copy = copy.reset_state().unwrap();
     let found = collect(copy, context.task_ctx()).await.unwrap();
     assert_eq!(texts(&found).len(), 26 * 2);
+}
+
+#[tokio::test]
+async fn references_without_an_end_are_refused() {
+    let mut random = Random(7);
+    let context = session("cpu", 1, 8).await;
+    register_random(&context, "queries", (3, 2, false), 1, &mut random);
+    register_random(&context, "refs", (3, 2, false), 1, &mut random);
+    let plan = planned(&context, &ours(2)).await;
+    let node = find(&plan).unwrap();
+    let [queries, references] = node.children()[..] else {
+        panic!("{} children", node.children().len());
+    };
+    let schema = references.schema();
+    let endless = StreamingTableExec::try_new(schema, vec![], None, vec![], true, None).unwrap();
+    let parameters = node.parameters().clone();
+    let error = NearestExec::try_new(parameters, queries.clone(), Arc::new(endless)).unwrap_err();
+    assert!(error.to_string().contains("have no end"), "{error}");
 }

@@ -29,7 +29,8 @@ pub fn set(ctx: &SessionContext, name: &str, value: &str) {
 
 /// Makes a simulator with little memory the device of `auto` in this process, and returns it.
 pub fn limited_device() -> Device {
-    set_default_device(Device::simulator().unwrap().with_memory_limit(128 << 10));
+    // False after the first test.
+    let _ = set_default_device(Device::simulator().unwrap().with_memory_limit(128 << 10));
     let device = config::open(DeviceName::Auto).unwrap();
     assert_eq!(
         (device.kind(), device.memory_limit()),

@@ -186,3 +186,20 @@ async fn a_device_that_is_not_there_is_named() {
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn a_bucket_that_the_type_of_timestamps_cannot_hold_is_explained() {
+    let ctx = session(1);
+    rows(
+        &ctx,
+        "CREATE TABLE points AS SELECT arrow_cast(1, 'UInt64') AS t, 1.0 AS v",
+    )
+    .await;
+    let query = "SELECT * FROM time_buckets('points', NULL, 't', 'v', '10', 'count', 'origin=5')";
+    let message = error(&ctx, query).await;
+    assert!(
+        message.contains("the type UInt64 of the timestamp column \"t\" cannot hold"),
+        "{message}"
+    );
+    assert!(message.contains("choose another origin"), "{message}");
+}

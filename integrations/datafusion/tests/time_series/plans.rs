@@ -196,3 +196,16 @@ async fn a_node_can_be_made_again_of_its_parameters_and_input() {
     assert_eq!(found, expected);
     assert!(found.iter().map(|batch| batch.num_rows()).sum::<usize>() > 6);
 }
+
+#[tokio::test]
+async fn options_are_those_of_the_session_that_runs_a_view() {
+    let ctx = session(2);
+    rows(&ctx, &format!("CREATE TABLE points AS {POINTS}")).await;
+    let view = "CREATE VIEW buckets AS
+        SELECT * FROM time_buckets('points', 's', 't', 'v', '5', 'count')";
+    rows(&ctx, view).await;
+    set(&ctx, "gridstride.device", "simulator");
+    set(&ctx, "gridstride.batch_rows", "7");
+    let plan = text(&ctx, "EXPLAIN SELECT * FROM buckets").await;
+    assert!(plan.contains("batch_rows=7, device=simulator"), "{plan}");
+}

@@ -219,5 +219,12 @@ async fn calls_are_divided_if_the_memory_of_the_device_does_not_suffice() {
     let expected = text(&ctx, query).await;
     set(&ctx, "gridstride.device", "auto");
     assert_eq!(text(&ctx, query).await, expected);
-    assert_eq!(device.memory_used(), Some(0));
+    // Other tests that compute in the simulator share the device.
+    for _ in 0..1000 {
+        if device.memory_used() == Some(0) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{:?} bytes of the device", device.memory_used());
 }

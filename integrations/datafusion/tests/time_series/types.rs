@@ -198,3 +198,29 @@ async fn fills_are_null_nan_a_number_or_the_row_before() {
         assert_eq!(found.lines().count(), 7, "{fill}: {found}");
     }
 }
+
+/// Zeros with different signs are two series, whether the points are sorted here or come in order.
+#[tokio::test]
+async fn zeros_with_different_signs_are_two_series() {
+    let ctx = session(1);
+    for data_type in ["Float32", "Float64"] {
+        let points = format!(
+            "CREATE OR REPLACE TABLE points AS SELECT arrow_cast(s, '{data_type}') AS s, t, v
+            FROM (VALUES ('0.0', 0, 1.0), ('-0.0', 1, 2.0), ('0.0', 2, 3.0), ('-0.0', 3, 4.0))
+            AS p(s, t, v)"
+        );
+        rows(&ctx, &points).await;
+        rows(
+            &ctx,
+            "CREATE OR REPLACE VIEW ordered AS SELECT * FROM points ORDER BY s, t",
+        )
+        .await;
+        for table in ["points", "ordered"] {
+            let query =
+                format!("SELECT sum FROM time_buckets('{table}', 's', 't', 'v', '100', 'sum')");
+            let found = text(&ctx, &query).await;
+            let sums: Vec<_> = found.lines().filter(|line| line.contains('.')).collect();
+            assert_eq!(sums, ["| 6.0 |", "| 4.0 |"], "{data_type}, {table}");
+        }
+    }
+}

@@ -6,6 +6,8 @@ use std::process::exit;
 use std::time::Duration;
 
 use clap::Parser;
+use clap::builder::RangedU64ValueParser;
+use gridstride::Device;
 use gridstride_ballista::{ExecutorOptions, LEVELS, log_to_stderr, run_executor};
 use gridstride_datafusion::config::{DeviceName, open, set_default_device};
 
@@ -24,9 +26,9 @@ struct Args {
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
     /// First of two ports in a row [default: a free pair between 26000 and 32000]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..65535))]
     port: Option<u16>,
-    /// Where kernels run unless a query names a device: auto, cpu, cuda:N or simulator
+    /// Where kernels run unless a query names a device: auto, cpu, cuda, cuda:N or simulator
     #[arg(long, default_value = "auto", value_name = "DEVICE")]
     device: DeviceName,
     /// Bytes of the device's memory that the kernels may take at a time [default: all]
@@ -36,7 +38,11 @@ struct Args {
     #[arg(long, value_name = "BYTES")]
     host_memory: Option<u64>,
     /// Partitions to work on at a time. A GPU is kept busy by few
-    #[arg(long, default_value_t = 2)]
+    #[arg(
+        long,
+        default_value_t = 2,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=u32::MAX.into())
+    )]
     vcores: usize,
     /// Folder for intermediate results [default: gridstride in the system's temporary folder]
     #[arg(long, value_name = "DIR")]
@@ -77,15 +83,11 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
         }
         None => args.bind.to_string(),
     };
-    let mut device = open(args.device)?;
-    if let Some(bytes) = args.memory_limit {
-        device = device.with_memory_limit(bytes);
-    }
+    let device = default_device(args.device, args.memory_limit)?;
     eprintln!(
         "gridstride-executor: computes on {device:?} for {}",
         args.scheduler
     );
-    set_default_device(device);
     run_executor(ExecutorOptions {
         scheduler_host: host,
         scheduler_port: port,
@@ -102,4 +104,60 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
     })
     .await?;
     Ok(())
+}
+
+/// Makes a device the default of the process, and returns it.
+fn default_device(
+    name: DeviceName,
+    memory_limit: Option<u64>,
+) -> Result<Device, Box<dyn std::error::Error>> {
+    let mut device = match name {
+        // Opening `auto` would make the device the default before it has its limit.
+        DeviceName::Auto => Device::auto(),
+        name => open(name)?,
+    };
+    if let Some(bytes) = memory_limit {
+        device = device.with_memory_limit(bytes);
+    }
+    if !set_default_device(device.clone()) {
+        return Err(format!(
+            "--device {name}: the process has a default device already, and this device and its \
+             --memory-limit would have no effect: set the default before anything opens `auto`"
+        )
+        .into());
+    }
+    Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_limit_holds_for_auto_and_for_the_same_device_by_name() {
+        let device = default_device(DeviceName::Auto, Some(1 << 20)).unwrap();
+        let opened = open(DeviceName::Auto).unwrap();
+        assert!(device.same_as(&opened));
+        assert_eq!(opened.memory_limit(), Some(1 << 20));
+        let name = device.kind().to_string().parse().unwrap();
+        assert_eq!(open(name).unwrap().memory_limit(), Some(1 << 20), "{name}");
+        let error = default_device(DeviceName::Cpu, None).unwrap_err();
+        assert!(
+            error.to_string().contains("a default device already"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn ports_and_vcores_have_bounds() {
+        let parse = |option, value| Args::try_parse_from(["gridstride-executor", option, value]);
+        for (option, wrong, right) in [("--port", "65535", "65534"), ("--vcores", "0", "1")] {
+            let error = parse(option, wrong).err().unwrap().to_string();
+            assert!(
+                error.contains(option) && error.contains("not in"),
+                "{error}"
+            );
+            assert!(parse(option, right).is_ok(), "{option} {right}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float32Array, Float64Array, Int64Array, RecordBatch, UInt32Array,
-    UInt64Array, make_comparator, new_empty_array,
+    UInt64Array, make_array, make_comparator, new_empty_array,
 };
 use datafusion::arrow::compute::{CastOptions, SortOptions, cast_with_options, take};
 use datafusion::arrow::datatypes::{
@@ -24,6 +24,8 @@ pub(super) struct Rows {
     schema: SchemaRef,
     /// The type of the series, or of their values if they are dictionaries.
     key_type: DataType,
+    /// Numbers the series. Floats are numbered by their bits: the engine would take -0.0 and 0.0 for
+    /// the same, but they are two series wherever rows are compared.
     series: Box<dyn GroupValues>,
     batches: Vec<Batch>,
     reservation: MemoryReservation,
@@ -59,7 +61,7 @@ impl Rows {
             DataType::Dictionary(_, values) => values.as_ref().clone(),
             other => other.clone(),
         };
-        let key = Schema::new(vec![Field::new("series", key_type.clone(), true)]);
+        let key = Schema::new(vec![Field::new("series", bits(&key_type), true)]);
         Ok(Rows {
             schema,
             key_type,
@@ -141,7 +143,8 @@ impl Rows {
     /// Returns series without a dictionary: all series together may be more than its keys can number.
     fn key(&self, series: &ArrayRef) -> Result<ArrayRef> {
         let options = CastOptions::default();
-        Ok(cast_with_options(series, &self.key_type, &options)?)
+        let series = cast_with_options(series, &self.key_type, &options)?;
+        reinterpreted(series, bits(&self.key_type))
     }
 
     /// Returns each series once, by their numbers.
@@ -151,7 +154,8 @@ impl Rows {
             return Ok(new_empty_array(&self.key_type));
         }
         let keys = self.series.emit(EmitTo::All)?.swap_remove(0);
-        self.key(&keys)
+        let keys = cast_with_options(&keys, &bits(&self.key_type), &CastOptions::default())?;
+        reinterpreted(keys, self.key_type.clone())
     }
 
     /// Sorts the points.
@@ -211,6 +215,25 @@ impl Rows {
             _reservation: self.reservation,
         })
     }
+}
+
+/// Returns the type of the bits of floats, and other types as they are.
+fn bits(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Float16 => DataType::UInt16,
+        DataType::Float32 => DataType::UInt32,
+        DataType::Float64 => DataType::UInt64,
+        other => other.clone(),
+    }
+}
+
+/// Returns the same bits as an array of another type of this size.
+fn reinterpreted(array: ArrayRef, data_type: DataType) -> Result<ArrayRef> {
+    if *array.data_type() == data_type {
+        return Ok(array);
+    }
+    let data = array.to_data().into_builder().data_type(data_type);
+    Ok(make_array(data.build()?))
 }
 
 fn values<T: ArrowPrimitiveType>(array: &ArrayRef) -> impl Iterator<Item = (usize, T::Native)> {

@@ -25,7 +25,7 @@ pub(crate) struct Output {
 
 enum Kind {
     Table(Arc<Schema>, Vec<RecordBatch>),
-    Csv(csv::Writer<BufWriter<File>>),
+    Csv(Arc<Schema>, csv::Writer<BufWriter<File>>),
     Parquet(ArrowWriter<BufWriter<File>>),
 }
 
@@ -66,7 +66,7 @@ impl Output {
             .map_err(|error| format!("--out {}: {error}", paths.partial.display()))?;
         let file = BufWriter::new(file);
         let kind = if ending == Some("csv") {
-            Kind::Csv(csv::Writer::new(file))
+            Kind::Csv(Arc::new(schema.clone()), csv::Writer::new(file))
         } else {
             Kind::Parquet(ArrowWriter::try_new(file, Arc::new(schema.clone()), None)?)
         };
@@ -84,7 +84,7 @@ impl Output {
                 shown.push(batch.slice(0, rows));
             }
             Kind::Table(..) => {}
-            Kind::Csv(writer) => writer.write(batch)?,
+            Kind::Csv(_, writer) => writer.write(batch)?,
             Kind::Parquet(writer) => writer.write(batch)?,
         }
         self.rows += batch.num_rows();
@@ -100,10 +100,10 @@ impl Output {
                     println!("the first {SHOWN} rows: --out FILE.csv writes all");
                 }
             }
-            Kind::Csv(mut writer) => {
+            Kind::Csv(schema, mut writer) => {
                 if self.rows == 0 {
                     // The header comes with the first batch.
-                    writer.write(&RecordBatch::new_empty(Arc::new(Schema::empty())))?;
+                    writer.write(&RecordBatch::new_empty(schema))?;
                 }
                 writer.into_inner().into_inner()?.sync_all()?;
             }
@@ -113,5 +113,23 @@ impl Output {
             fs::rename(&paths.partial, &paths.complete)?;
         }
         Ok(self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::{DataType, Field};
+
+    use super::*;
+
+    #[test]
+    fn a_csv_file_without_rows_has_its_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.csv");
+        let field = |name| Field::new(name, DataType::Int64, true);
+        let schema = Schema::new(vec![field("id"), field("count")]);
+        let output = Output::create(Some(&path), &schema).unwrap();
+        assert_eq!(output.finish().unwrap(), 0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "id,count\n");
     }
 }
