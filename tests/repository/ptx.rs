@@ -326,6 +326,7 @@ fn barriers_of_the_box_overlap_are_neither_copied_nor_lost() {
             ("leaves_", 3, written("build.rs")),
             ("levels", 1, written("build.rs")),
             ("find_", 3, of_tree),
+            ("append_rows", 1, 0),
             ("write_rows", 1, 0),
             ("sample_rows_", 3, of_tree),
             ("count_rows_", 3, of_tree),

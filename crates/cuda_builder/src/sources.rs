@@ -62,7 +62,7 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
     /// SHA-256 over the files (names relative to their packages, contents with `\n` at line ends)
     /// and over the builder's own recipe, in hexadecimal digits. The versions of other dependencies,
-    /// what a manifest inherits from its workspace, and files outside of `src` are not in it.
+    /// what a manifest inherits from its workspace, and other files outside of `src` are not in it.
     pub hash: String,
 }
 
@@ -219,11 +219,11 @@ fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
         .map_err(BuildError::io("find", &manifest))
 }
 
-/// Whether a file is of an editor or of the operating system: hidden, or a copy that is kept.
-fn is_no_source(path: &Path) -> bool {
+/// Returns whether a file may be source text: neither hidden nor a backup of an editor.
+fn is_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let endings = ["~", ".orig", ".rej", ".swp"];
-    name.starts_with('.') || endings.iter().any(|ending| name.ends_with(ending))
+    let endings = ["~", ".bak", ".orig", ".rej", ".swp"];
+    !name.starts_with(['.', '#']) && !endings.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Cargo.toml, build.rs and all under src.
@@ -234,7 +234,7 @@ fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
             let path = entry.map_err(BuildError::io("list", &folder))?.path();
-            if is_no_source(&path) {
+            if !is_source(&path) {
                 continue;
             }
             if path.is_dir() {
@@ -440,5 +440,19 @@ mod tests {
                 "{name} is not in RECIPE"
             );
         }
+    }
+
+    #[test]
+    fn backups_of_editors_are_no_sources() {
+        for name in [
+            "lib.rs~",
+            ".#lib.rs",
+            "#lib.rs#",
+            ".DS_Store",
+            "lib.rs.orig",
+        ] {
+            assert!(!is_source(Path::new(name)), "{name}");
+        }
+        assert!(is_source(Path::new("src/lib.rs")) && is_source(Path::new("table.bin")));
     }
 }

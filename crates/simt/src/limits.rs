@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Threads in a block; more than 1024 are refused all the same.
+    /// Threads in a block, at most 1024: larger limits count as 1024.
     pub block_threads: u32,
     /// Bytes of shared memory of a block, static and dynamic together.
     pub shared_bytes: u32,

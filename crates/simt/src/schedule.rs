@@ -118,9 +118,6 @@ impl<'a> Schedule<'a> {
                 if is_waiting {
                     return Ok(Ending::Waiting);
                 }
-                if let Some(busy) = &mut self.busy {
-                    busy.go_on();
-                }
             }
             if self.runnable.is_empty() && self.finished < count {
                 return Err(self.stuck());

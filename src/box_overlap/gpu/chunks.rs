@@ -87,12 +87,12 @@ fn count<T: HasKernels>(
         to.record(&event)?;
         Ok(event)
     };
-    let tree_arrived = copy(&mut set2, 0, boxes2.numbers)?;
+    let set2_arrived = copy(&mut set2, 0, boxes2.numbers)?;
     let of_chunks = boxes1.numbers.chunks(chunk * width).enumerate();
     let arrived =
         of_chunks.map(|(number, numbers)| copy(&mut set1, number * chunk * width, numbers));
     let arrived = Arrived {
-        set2: tree_arrived,
+        set2: set2_arrived,
         chunks: arrived.collect::<Result<_>>()?,
     };
     let resident = DeviceProblem {
@@ -111,7 +111,7 @@ fn count<T: HasKernels>(
     all.copy_to(counts)
 }
 
-/// When the boxes are on the device.
+/// Events recorded behind the copies of the boxes.
 struct Arrived {
     set2: Event,
     chunks: Vec<Event>,
@@ -186,7 +186,7 @@ fn search<T: HasKernels>(
         // SAFETY: rows of the first set, which have arrived when kernels read them.
         let examined = unsafe { Counting::of_sets(problem, alone(&sets, sets.set1, sets.rows1))? };
         let rows = sorted(&examined)?;
-        // While the device has work.
+        // After the launches for this chunk, which run while the host waits.
         if number == 1 && (has_fault(&base)? || searched[0].rows_left()? != Some(0)) {
             return Ok(false);
         }
@@ -316,7 +316,7 @@ mod tests {
         }
         let [set1, set2] = sets::<f64>(3, 150.0);
         check(&set1, &set2);
-        // Later chunks are far from the first, by which the tree's domain is chosen.
+        // Later chunks are far from the second set, which determines the tree's domain.
         let [mut set1, set2] = sets::<i32>(2, 30.0);
         set1.rows_mut()
             .into_iter()
@@ -353,5 +353,13 @@ mod tests {
                 "{error:?}"
             );
         }
+        // The second set, which is examined for the tree.
+        let [set1, mut set2] = sets::<f32>(3, 100.0);
+        set2[[5, 1]] = f32::NAN;
+        let error = counted(&set1, &set2).unwrap_err();
+        assert!(
+            matches!(error, Error::InvalidInput { index: Some(5), .. }),
+            "{error:?}"
+        );
     }
 }

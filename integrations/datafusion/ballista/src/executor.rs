@@ -61,6 +61,10 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         Some(port) => port,
         None => free_pair(options.bind)?,
     };
+    let second_port = port.checked_add(1).ok_or_else(|| {
+        let message = format!("port {port} is the last: the executor needs the next one too");
+        BallistaError::Configuration(message)
+    })?;
     let instance = format!("{}-{}", std::process::id(), new_instance_id());
     let work_dir = WorkDir::create(&options.work_dir, &instance)?;
     info!("executor of build {} on port {port}", fingerprint());
@@ -74,7 +78,7 @@ pub async fn run_executor(options: ExecutorOptions) -> Result<()> {
         bind_host: options.bind.to_string(),
         external_host: Some(options.advertise),
         port,
-        grpc_port: port + 1,
+        grpc_port: second_port,
         scheduler_host: options.scheduler_host,
         scheduler_port: options.scheduler_port,
         scheduler_connect_timeout_seconds: u16::try_from(options.connect_timeout.as_secs())

@@ -122,7 +122,7 @@ fn default_device(
     if !set_default_device(device.clone()) {
         return Err(format!(
             "--device {name}: the process has a default device already, and this device and its \
-             --memory-limit would have no effect: set the default before anything opens `auto`"
+             --memory-limit would have no effect"
         )
         .into());
     }
