@@ -30,7 +30,7 @@ use crate::volatile::{self, Planning};
 ///
 /// The device, the number of rows of a call and whether sorted partitions are merged are options of
 /// the session that runs the plan: a view keeps its plan, but not the options of the session that
-/// made it. The planner replaces those of the parameters.
+/// made it. The planner replaces these options of the parameters.
 #[derive(Clone, Debug)]
 pub struct TimeBucketNode {
     parameters: TimeBucketParameters,
