@@ -141,8 +141,8 @@ impl Work {
         found.download()
     }
 
-    /// Adds what to do to the error of a column whose type cannot hold a value: the first bucket may
-    /// begin before the least time of the type.
+    /// Explains the error of a column whose type cannot hold a value: the first bucket may begin
+    /// before the least time of the type.
     fn not_held(&self, error: DataFusionError, field: &Field) -> DataFusionError {
         if field.name() != TIMESTAMP {
             return error;
