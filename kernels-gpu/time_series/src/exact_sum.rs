@@ -3,16 +3,17 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::WarpValue;
 
-/// A sum and its rounding errors: `high` is what adding the terms gives, `low` the sum of what that
-/// lost.
+/// A sum and its rounding errors.
 ///
 /// T. Ogita, S. Rump, S. Oishi, 'Accurate Sum and Dot Product' (2005), for any order of additions:
 /// of n terms, [`value`](Self::value) is off by at most u·|sum| + n²u²·Σ|terms|, u = 2⁻⁵³.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExactSum {
-    pub(crate) high: f64,
-    pub(crate) low: f64,
+    /// What adding the terms gives.
+    pub high: f64,
+    /// The sum of what the additions lost.
+    pub low: f64,
 }
 
 /// a + b, rounded, and what rounding took from it.

@@ -22,6 +22,16 @@ pub struct Sums {
 }
 
 impl Sums {
+    /// The state of `count` values with this sum.
+    #[inline(always)]
+    pub fn of(sum: ExactSum, count: u32) -> Sums {
+        Sums {
+            sum,
+            count,
+            scale: Scale::ONE,
+        }
+    }
+
     #[inline(always)]
     fn at(self, scale: Scale) -> Sums {
         Sums {

@@ -27,6 +27,10 @@ pub trait Visit<O>: Sync {
     /// Memory that a thread reuses.
     type Scratch: Default + Send;
 
+    /// Prepares for the bucket that begins at a point, which will be visited with others.
+    #[inline(always)]
+    fn prepare(&self, _point: usize) {}
+
     /// Writes these buckets' ranges of the columns.
     fn visit(
         &self,
@@ -227,6 +231,7 @@ impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
             let (first, label) = heads.next().expect("not more than can begin here");
             (*first, *label) = (point as u32, start);
             count += 1;
+            visitor.prepare(point);
         });
         let end = end.map_err(|index| timeline.error(index))?;
         let firsts = &task.firsts[..count];

@@ -15,8 +15,10 @@ mod reduce;
 mod round;
 mod source;
 mod timeline;
+mod together;
 
 use ndarray::Array1;
+use pulp::Arch;
 use time_series_kernels::{Aggregate, StatesOf, Statistic, Statistics, Summary, Sums};
 
 pub use finish::finish;
@@ -27,6 +29,7 @@ use self::buckets::{Buckets, Found, Visit};
 use self::percentiles::PercentilesOf;
 use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, Values};
+use self::together::{TOGETHER, Together, sums};
 use super::input::Series;
 use super::method;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
@@ -113,6 +116,13 @@ struct StatisticsOf<'a, S> {
 impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
     type Scratch = (Vec<Sums>, Vec<Summary>);
 
+    #[inline(always)]
+    fn prepare(&self, point: usize) {
+        if !self.statistics.is_empty() {
+            reduce::prepare(self.source, point);
+        }
+    }
+
     fn visit(
         &self,
         found: &Found,
@@ -139,7 +149,10 @@ impl<S: Source> StatisticsOf<'_, S> {
         found: &Found,
         columns: Vec<&mut [f64]>,
         states: &mut Vec<State>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        Self: Together<State>,
+    {
         let reduce = Reduce {
             aggregate: &StatesOf::<State>::NEW,
             source: self.source,
@@ -149,7 +162,19 @@ impl<S: Source> StatisticsOf<'_, S> {
     }
 }
 
-impl<S: Source, State: Statistics> Columns<State, f64> for StatisticsOf<'_, S> {
+impl<S: Source> Together<Sums> for StatisticsOf<'_, S> {
+    #[inline(always)]
+    fn states<T: Real>(&self, arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+        sums(arch, values)
+    }
+}
+
+impl<S: Source> Together<Summary> for StatisticsOf<'_, S> {}
+
+impl<S: Source, State: Statistics> Columns<State, f64> for StatisticsOf<'_, S>
+where
+    Self: Together<State>,
+{
     #[inline(always)]
     fn write(&self, column: usize, states: &[State], results: &mut [f64]) {
         // One loop for each statistic, so that no loop chooses among statistics.
@@ -187,6 +212,8 @@ pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>
 
 /// The only column: the results.
 struct ResultsOf<'a, A>(&'a A);
+
+impl<A: Aggregate + Sync> Together<A::State> for ResultsOf<'_, A> {}
 
 impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
     #[inline(always)]

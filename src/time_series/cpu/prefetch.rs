@@ -1,7 +1,6 @@
-//! Values that are asked for before they are read.
+//! Memory that is asked for before it is read.
 
-/// How far ahead memory is asked for, in bytes: 32 cache lines.
-#[cfg(target_arch = "x86_64")]
+/// How far ahead values are asked for, in bytes: 32 cache lines.
 const AHEAD: usize = 2048;
 
 /// The values after which [`prefetch`] is worth another call: a cache line of `f64`.
@@ -21,5 +20,23 @@ pub fn prefetch<T>(value: &T) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = (value, AHEAD);
+}
+
+/// Asks for the element `distance` elements behind an element, which need not exist, if the
+/// processor can: for a cache that holds a chunk of points.
+///
+/// Finding buckets and computing their states take as long as reading their points, and memory
+/// should not wait meanwhile.
+#[inline(always)]
+pub fn prefetch_far<T>(element: &T, distance: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let ahead = std::ptr::from_ref(element).wrapping_add(distance);
+        // SAFETY: a prefetch changes nothing but caches, and never fails, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(ahead.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (element, distance);
 }

@@ -7,19 +7,17 @@ use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{Aggregate, Point};
 
 use super::buckets::{Found, Visit};
-use super::prefetch::{STEP, prefetch};
+use super::prefetch::{STEP, prefetch, prefetch_far};
 use super::source::Source;
 use super::timeline::CHUNK;
+use super::together::{TOGETHER, Together};
 use crate::device::reserve;
 use crate::parallel;
 use crate::{Real, Result};
 
-/// Buckets that are reduced together.
-const TOGETHER: usize = 4;
-
 /// Writes columns from states. A trait, not a closure, so that everything can be inlined where the
 /// processor's instructions are known.
-pub trait Columns<S, O>: Sync {
+pub trait Columns<S, O>: Together<S> {
     /// Writes the results of some states to a range of a column.
     fn write(&self, column: usize, states: &[S], results: &mut [O]);
 }
@@ -39,6 +37,11 @@ where
 {
     type Scratch = Vec<A::State>;
 
+    #[inline(always)]
+    fn prepare(&self, point: usize) {
+        prepare(self.source, point);
+    }
+
     fn visit(
         &self,
         found: &Found,
@@ -54,7 +57,12 @@ where
     }
 }
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
+impl<A, S, C> Reduce<'_, A, S, C>
+where
+    A: Aggregate<State: Send> + Sync,
+    S: Source,
+    C: Together<A::State>,
+{
     /// Appends the states of all buckets of `values`, which are the source's numbers.
     ///
     /// Goes through several buckets together, as long as all have points: else a processor would
@@ -87,24 +95,17 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
                 continue;
             }
             let mut heads = [(&timestamps[..0], &values[..0]); TOGETHER];
-            let mut group = [self.aggregate.empty(); TOGETHER];
-            for (i, (head, state)) in heads.iter_mut().zip(&mut group).enumerate() {
+            for (i, head) in heads.iter_mut().enumerate() {
                 let points = bounds[i]..bounds[i + 1];
-                let near = self.source.near(points.start, points.clone());
-                *state = self.aggregate.empty_near(near);
+                // In most cases this thread takes the next chunk too.
+                prefetch_far(&timestamps[points.start], CHUNK);
                 *head = (
                     &timestamps[points.clone()][..shortest],
                     &values[points][..shortest],
                 );
             }
-            for index in 0..shortest {
-                for (state, head) in group.iter_mut().zip(&heads) {
-                    if index.is_multiple_of(STEP) {
-                        prefetch(&head.1[index]);
-                    }
-                    *state = self.aggregate.push(*state, point(*head, index));
-                }
-            }
+            let together = self.columns.states(arch, heads.map(|head| head.1));
+            let group = together.unwrap_or_else(|| self.heads(&bounds, &heads));
             for (i, &head) in group.iter().enumerate() {
                 let (points, mut state) = (bounds[i]..bounds[i + 1], head);
                 if longest > shortest {
@@ -120,6 +121,29 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
                 states.push(state);
             }
         }
+    }
+
+    /// Returns the states of the first points of several buckets.
+    #[inline(always)]
+    fn heads(
+        &self,
+        bounds: &[usize; TOGETHER + 1],
+        heads: &[(&[i64], &[S::Value]); TOGETHER],
+    ) -> [A::State; TOGETHER] {
+        let mut group = [self.aggregate.empty(); TOGETHER];
+        for (i, state) in group.iter_mut().enumerate() {
+            let near = self.source.near(bounds[i], bounds[i]..bounds[i + 1]);
+            *state = self.aggregate.empty_near(near);
+        }
+        for index in 0..heads[0].1.len() {
+            for (state, head) in group.iter_mut().zip(heads) {
+                if index.is_multiple_of(STEP) {
+                    prefetch(&head.1[index]);
+                }
+                *state = self.aggregate.push(*state, point(*head, index));
+            }
+        }
+        group
     }
 
     /// Returns the state of a bucket of a series that begins at `first`.
@@ -172,6 +196,15 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> Reduce<'_, A, S, C> {
     }
 }
 
+/// Asks for the values of the bucket that begins at a point, of which in most cases one cache line
+/// is enough.
+#[inline(always)]
+pub fn prepare(source: &impl Source, point: usize) {
+    if let Some((_, values)) = source.values() {
+        prefetch_far(&values[point], 0);
+    }
+}
+
 #[inline(always)]
 fn point<T: Real>((timestamps, values): (&[i64], &[T]), index: usize) -> Point {
     Point {
@@ -188,7 +221,12 @@ struct Buckets<'a, A: Aggregate, S, C>(
     &'a mut Vec<A::State>,
 );
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buckets<'_, A, S, C> {
+impl<A, S, C> NullaryFnOnce for Buckets<'_, A, S, C>
+where
+    A: Aggregate<State: Send> + Sync,
+    S: Source,
+    C: Together<A::State>,
+{
     type Output = ();
 
     #[inline(always)]
@@ -210,7 +248,12 @@ impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Buc
 /// Computes the state of a chunk of a long bucket.
 struct Chunk<'a, A: Aggregate, S, C>(&'a Reduce<'a, A, S, C>, usize, Range<usize>);
 
-impl<A: Aggregate<State: Send> + Sync, S: Source, C: Sync> NullaryFnOnce for Chunk<'_, A, S, C> {
+impl<A, S, C> NullaryFnOnce for Chunk<'_, A, S, C>
+where
+    A: Aggregate<State: Send> + Sync,
+    S: Source,
+    C: Together<A::State>,
+{
     type Output = A::State;
 
     #[inline(always)]

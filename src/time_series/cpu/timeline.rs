@@ -1,6 +1,6 @@
 //! The timestamps of series: checks, and where buckets begin.
 
-use std::ops::Range;
+use std::ops::{BitOr, Range};
 
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
@@ -191,11 +191,12 @@ impl<'a> Timeline<'a> {
     fn first_bad(&self, first: usize, mut points: Range<usize>) -> Option<usize> {
         let start = points.start;
         let pairs = &self.timestamps[start.max(first + 1) - 1..points.end];
-        // Compares all pairs without a branch, so that the loop is vectorized.
+        // Compares all pairs without a branch, so that the loop is vectorized: in a number as wide as
+        // a timestamp, into which the result of a comparison need not be packed.
         let neighbours = pairs[1..].iter().zip(pairs);
-        let descends = neighbours.fold(false, |any, (later, earlier)| any | (later < earlier));
+        let descents = neighbours.map(|(later, earlier)| u64::from(later < earlier));
         // If no pair descends, the first timestamp is the lowest.
-        if !descends && self.timestamps[start] >= self.floor.lowest() {
+        if descents.fold(0, BitOr::bitor) == 0 && self.timestamps[start] >= self.floor.lowest() {
             return None;
         }
         points.find(|&index| {
