@@ -4,7 +4,7 @@ use super::available::no_memory;
 use super::capture;
 use super::handle::Backend;
 use super::memory::{HostMemory, Memory, Place};
-use super::{Device, DeviceKind, Element, copied, zeroed_lazily};
+use super::{Device, DeviceKind, Element, copied, cuda, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
 use std::alloc::Layout;
@@ -225,6 +225,22 @@ impl<T: Element> Buffer<T> {
         let device = self.device.clone();
         // SAFETY: the host's memory is copied before this returns.
         unsafe { self.start_copy_from(&device, 0, source) }
+    }
+
+    /// As [`copy_from`](Self::copy_from), but a GPU may finish the copy later, whatever its length.
+    /// Only work on this buffer's handle may use it.
+    pub(super) fn copy_from_later(
+        &mut self,
+        source: &[T],
+        uploads: &mut cuda::Uploads,
+    ) -> Result<()> {
+        if !capture::records(&self.device)
+            && let Place::Cuda(allocation) = &self.memory.place
+            && let Some(started) = uploads.start(bytemuck::cast_slice(source), allocation)
+        {
+            return started;
+        }
+        self.copy_from(source)
     }
 
     /// Copies `source` now, and whenever the graph is launched that is captured.

@@ -43,7 +43,8 @@
 //! 1 KiB later, in the order of the stream. Copies run at the bus's speed from and to
 //! [page-locked memory](PinnedBuffer). Copies of 8 MiB and more between a GPU and ordinary host
 //! memory go in chunks through 48 MiB of page-locked memory, which the device keeps afterwards. All
-//! threads copy one chunk while the GPU copies another.
+//! threads copy one chunk while the GPU copies another. Sketches of sequences upload their batches
+//! through up to 64 MiB more, and do not wait for the GPU meanwhile.
 
 mod array;
 mod available;
@@ -75,6 +76,7 @@ mod simulator;
 mod split;
 mod stream;
 mod tensor_map;
+mod uploads;
 mod view;
 mod workspace;
 
@@ -98,6 +100,7 @@ pub(crate) use reserve::{collected, reserve, room_to_sort};
 pub use set::DeviceSet;
 pub(crate) use side_streams::SideStreams;
 pub use stream::{Event, Stream, StreamScope};
+pub(crate) use uploads::Uploads;
 pub use view::DeviceView;
 pub(crate) use workspace::workspace;
 

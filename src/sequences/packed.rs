@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use super::view::largest_of;
-use crate::device::{Buffer, zeroed_lazily};
+use crate::device::{Buffer, Uploads, zeroed_lazily};
 use crate::parallel;
 use crate::{Device, Result};
 
@@ -25,14 +25,14 @@ impl PackedLetters {
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack(codes, bound)?;
-        packed.upload(device)
+        packed.letters(device.buffer_from(&packed.words))
     }
 
     /// Copies any codes, in as few bits as the largest needs.
     pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack_densely(codes)?;
-        packed.upload(device)
+        packed.letters(device.buffer_from(&packed.words))
     }
 }
 
@@ -88,9 +88,13 @@ impl Packed {
         Ok(())
     }
 
-    pub fn upload(&self, device: &Device) -> Result<PackedLetters> {
+    pub fn upload(&self, uploads: &Uploads) -> Result<PackedLetters> {
+        self.letters(uploads.buffer_from(&self.words))
+    }
+
+    fn letters(&self, uploaded: Result<Buffer<u32>>) -> Result<PackedLetters> {
         Ok(PackedLetters {
-            buffer: device.buffer_from(&self.words)?,
+            buffer: uploaded?,
             bits: self.bits,
         })
     }

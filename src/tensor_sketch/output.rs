@@ -1,5 +1,7 @@
 //! Results on the host: their memory, and the check of their range.
 
+use std::ops::BitAnd;
+
 use ndarray::{ArrayView, ArrayViewMut, Dimension};
 
 use crate::device::{Element, assign, zeroed_lazily};
@@ -45,8 +47,10 @@ pub fn check_range<T: Real>(
     let count = sketches.len() / size;
     let per_task = (NUMBERS_PER_TASK / size).max(1);
     let overflows = |index: &usize| {
-        let sketch = &sketches[index * size..][..size];
-        !sketch.iter().all(|entry| entry.to_f64().is_finite())
+        let sketch = sketches[index * size..][..size].iter();
+        // Looks at all entries, so that the loop is vectorized.
+        let are_finite = sketch.map(|entry| entry.to_f64().is_finite());
+        !are_finite.fold(true, BitAnd::bitand)
     };
     let overflowed = parallel::find_first(count.div_ceil(per_task), &|task| {
         parallel::chunk(task, per_task, count).find(overflows)

@@ -9,6 +9,7 @@ use super::primary::{self, Primary};
 use super::spare::Spare;
 use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
+use super::uploads::Block;
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
 use crate::device::memory::ForeignOwner;
@@ -25,6 +26,9 @@ use std::sync::{Arc, Weak};
 /// The most idle streams that a GPU keeps. Making a stream takes as long as several launches.
 const SIDE_STREAMS: usize = 16;
 
+/// The most blocks for uploads that a GPU keeps.
+const UPLOAD_BLOCKS: usize = 4;
+
 /// A handle to a GPU, whose work is ordered on a stream.
 #[derive(Clone)]
 pub struct Gpu {
@@ -39,6 +43,8 @@ struct Owner {
     pool: Pool,
     staging: Staging,
     mailboxes: Mailboxes,
+    /// Blocks for uploads that no call uses.
+    upload_blocks: Mutex<Vec<Block>>,
     borrowed: Borrowed,
     modules: Modules,
     main_stream: Arc<Stream>,
@@ -102,6 +108,7 @@ impl Gpu {
                     pool: Pool::new(&primary),
                     staging: Staging::new(&primary),
                     mailboxes: Mailboxes::new(&primary),
+                    upload_blocks: Mutex::default(),
                     borrowed: Borrowed::new(&primary),
                     modules: Modules::new(&primary),
                     main_stream: Arc::new(Stream::new(&primary)?),
@@ -169,6 +176,20 @@ impl Gpu {
         let mut kept = lock(&self.owner.side_streams);
         if kept.len() < SIDE_STREAMS {
             kept.push(self.stream.clone());
+        }
+    }
+
+    /// Returns a block for uploads, a kept one if there is one. Copies from it may not have finished.
+    pub fn upload_block(&self) -> Result<Block> {
+        let kept = lock(&self.owner.upload_blocks).pop();
+        kept.map_or_else(|| Block::new(&self.owner.primary), Ok)
+    }
+
+    /// Keeps a block for [`upload_block`](Self::upload_block).
+    pub fn keep_upload_block(&self, block: Block) {
+        let mut kept = lock(&self.owner.upload_blocks);
+        if kept.len() < UPLOAD_BLOCKS {
+            kept.push(block);
         }
     }
 

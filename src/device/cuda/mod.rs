@@ -7,8 +7,8 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`borrowed`] and [`graph`] build on [`primary`], and [`gpu`]
-//! owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
+//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`uploads`], [`borrowed`] and [`graph`] build on
+//! [`primary`], and [`gpu`] owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
 
 mod blocks;
 mod borrowed;
@@ -23,12 +23,14 @@ mod staging;
 mod stream;
 mod tensor_map;
 mod threshold;
+mod uploads;
 mod words;
 
 pub use gpu::{Allocation, Gpu};
 pub use graph::{Graph, Recording};
 pub use memory::HostAllocation;
 pub use stream::Event;
+pub use uploads::Uploads;
 
 use crate::device::DriverState;
 

@@ -9,11 +9,11 @@ use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads, words};
 
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
-use super::layout::{Batch, Capacity, Layout, Level, Segment, batches};
+use super::layout::{Batch, Capacity, Gather, HostLayout, Layout, Level, Segment};
 use super::pack_tables;
 use super::tuning::FourierPolicy;
 use super::workspace::Workspace;
-use crate::device::{Buffer, LaunchConfig, collected, zeroed};
+use crate::device::{Buffer, LaunchConfig, Uploads, collected, zeroed};
 use crate::parallel;
 use crate::sequences::{Packed, PackedLetters, SequencesView};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
@@ -36,8 +36,7 @@ const FROM_HOST: Capacity = Capacity {
 /// Writes the sketches of sequences in the host's memory, and returns whether all codes are below
 /// the alphabet's size.
 ///
-/// All cores pack a batch while the device computes the batch before: only calls that depend on the
-/// packed batch wait for the device.
+/// All cores pack a batch while the device computes the batch before.
 pub fn sketch_from_host<T: HasKernels>(
     device: &Device,
     job: &Job,
@@ -47,28 +46,25 @@ pub fn sketch_from_host<T: HasKernels>(
     let engine = Engine::<T>::new(device, job)?;
     let lengths = collected(sequences.slices().map(|codes| codes.len() as u64))?;
     let mut rows = engine.allocate_sketches(lengths.len(), job.row_count())?;
-    let mut finish = |(first, spectra): (usize, Spectra)| {
-        let lengths = &lengths[first..][..spectra.sequences];
-        engine.finish(&spectra, lengths, &mut rows, first)
-    };
-    let (mut unfinished, mut begun) = (None, None);
+    let mut unfinished = None;
     let mut packed = Packed::default();
     let segments = sequences.offsets.iter().zip(&lengths);
     let segments = segments.map(|(&offset, &length)| Segment::whole(offset as u64, length));
-    for mut batch in batches(segments, engine.capacity(FROM_HOST))? {
+    for batch in Gather::new(segments, engine.capacity(FROM_HOST)) {
+        let mut batch = batch?;
         let codes = batch.take_letters(sequences.codes);
-        packed.pack(codes, job.tables.alphabet_size())?;
+        let layout = engine.prepare(codes, &batch, &mut packed)?;
         if packed
             .largest
             .is_some_and(|code| usize::from(code) >= job.tables.alphabet_size())
         {
             return Ok(false);
         }
-        begun.take().map_or(Ok(()), &mut finish)?;
-        let spectra = engine.begin_packed(&packed, &batch, &mut unfinished)?;
-        begun = spectra.map(|spectra| (batch.first, spectra));
+        if let Some(spectra) = engine.begin_packed(&packed, &layout, &mut unfinished)? {
+            let lengths = &lengths[batch.first..][..spectra.sequences];
+            engine.finish(&spectra, lengths, &mut rows, batch.first)?;
+        }
     }
-    begun.map_or(Ok(()), &mut finish)?;
     rows.copy_to(out)?;
     Ok(true)
 }
@@ -85,6 +81,7 @@ pub fn policy<T: HasKernels>(device: &Device, job: &Job) -> Result<FourierPolicy
 /// Sketches with given tables on a device.
 pub struct Engine<T> {
     pub device: Device,
+    pub uploads: Uploads,
     pub tables: Tables,
     rows: Rows,
     normalize: bool,
@@ -137,6 +134,7 @@ impl<T: HasKernels> Engine<T> {
         let quads = quads::<T::Number>(tuple as usize, policy.depth as usize);
         let mut engine = Engine {
             device: device.clone(),
+            uploads: device.uploads(),
             tables: tables.clone(),
             rows: job.rows,
             normalize: job.normalize,
@@ -145,7 +143,7 @@ impl<T: HasKernels> Engine<T> {
             table: device.alloc(policy.rows as usize * lanes * quads)?,
             roots: device.buffer_from(&roots(tables.dim()))?,
         };
-        let packed = device.buffer_from(&pack_tables(tables))?;
+        let packed = engine.uploads.buffer_from(&pack_tables(tables))?;
         let parameters = operators::Parameters {
             alphabet,
             tuple,
@@ -204,22 +202,34 @@ impl<T: HasKernels> Engine<T> {
         let mut unfinished = None;
         for batch in batches {
             if let Some(spectra) = self.begin(letters, batch, &mut unfinished)? {
-                let lengths = &lengths[batch.first..][..batch.sequences as usize];
-                self.finish(&spectra, lengths, out, batch.first)?;
+                let lengths = &lengths[batch.extent.first..][..batch.extent.sequences as usize];
+                self.finish(&spectra, lengths, out, batch.extent.first)?;
             }
         }
         Ok(())
+    }
+
+    /// Packs the letters of a batch, and lays the batch out meanwhile.
+    pub fn prepare(&self, codes: &[u8], batch: &Batch, packed: &mut Packed) -> Result<HostLayout> {
+        let alphabet_size = self.tables.alphabet_size();
+        let (mut is_packed, mut layout) = (None, None);
+        parallel::join(
+            &mut || layout = Some(HostLayout::of_rows(batch)),
+            &mut || is_packed = Some(packed.pack(codes, alphabet_size)),
+        );
+        is_packed.expect("both have run")?;
+        layout.expect("both have run")
     }
 
     /// Uploads a batch and its letters, and [begins](Self::begin) with it.
     pub fn begin_packed(
         &self,
         letters: &Packed,
-        batch: &Batch,
+        layout: &HostLayout,
         unfinished: &mut Option<Spectra>,
     ) -> Result<Option<Spectra>> {
-        let letters = letters.upload(&self.device)?;
-        let layout = Layout::upload(&self.device, batch)?;
+        let letters = letters.upload(&self.uploads)?;
+        let layout = layout.upload(&self.uploads)?;
         self.begin(&letters, &layout, unfinished)
     }
 
@@ -232,13 +242,13 @@ impl<T: HasKernels> Engine<T> {
         unfinished: &mut Option<Spectra>,
     ) -> Result<Option<Spectra>> {
         let mut spectra = match unfinished.take() {
-            Some(spectra) if batch.continues => spectra,
+            Some(spectra) if batch.extent.continues => spectra,
             _ => {
                 let rows = match self.rows {
-                    Rows::Last if batch.complete => 1,
+                    Rows::Last if batch.extent.complete => 1,
                     _ => self.tables.tuple_length(),
                 };
-                self.spectra(batch.sequences as usize, rows)?
+                self.spectra(batch.extent.sequences as usize, rows)?
             }
         };
         let units = self.words(letters, batch)?;
@@ -246,7 +256,7 @@ impl<T: HasKernels> Engine<T> {
             let chunks = self.chunks(&units, batch, lanes)?;
             self.compose(chunks, &batch.levels, lanes, Some(&mut spectra))?;
         }
-        if batch.complete {
+        if batch.extent.complete {
             return Ok(Some(spectra));
         }
         *unfinished = Some(spectra);
@@ -311,7 +321,7 @@ impl<T: HasKernels> Engine<T> {
             words: policy.words,
             nothing: policy.rows - 1,
             chunks,
-            origin: batch.origin,
+            origin: batch.extent.origin,
         };
         let blocks = chunks.div_ceil(words::BLOCK / 32);
         let blocks = blocks.min(64 * self.processors());
@@ -345,7 +355,7 @@ impl<T: HasKernels> Engine<T> {
             rows: policy.rows,
             chunks,
             word_letters: policy.word_letters,
-            origin: batch.origin,
+            origin: batch.extent.origin,
         };
         let (blocks, threads) = policy.grid(parameters.launched, chunks, self.processors());
         let config = LaunchConfig::new(blocks * parameters.launched, threads)
@@ -449,7 +459,7 @@ impl<T: HasKernels> Engine<T> {
             });
             scales.collect()
         })?;
-        let scales = self.device.buffer_from(&scales)?;
+        let scales = self.uploads.buffer_from(&scales)?;
         let spectra_count = lengths.len() as u32 * rows;
         if spectra_count == 0 {
             return Ok(());

@@ -1,10 +1,12 @@
-//! Batches of sequences: their chunks, and the levels of the trees by which the chunks are
+//! Gather of sequences: their chunks, and the levels of the trees by which the chunks are
 //! composed. All of it depends on the sequences' lengths alone.
+
+use std::iter::{Enumerate, Peekable};
 
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
 
-use crate::device::{Buffer, collected, reserve, zeroed};
+use crate::device::{Buffer, Uploads, collected, reserve, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
 use crate::{Device, Result};
 
@@ -23,10 +25,13 @@ impl Capacity {
         chunks: 1 << 17,
     };
 
-    const NONE: Capacity = Capacity {
-        letters: 0,
-        chunks: 0,
-    };
+    /// Returns what a segment leaves. A capacity of no chunks still takes one empty sequence.
+    fn without(self, segment: &Segment) -> Capacity {
+        Capacity {
+            letters: self.letters - segment.letters,
+            chunks: self.chunks.saturating_sub(segment.chunks()),
+        }
+    }
 }
 
 /// The most levels of products before the matrices are those of [`SEGMENT`] letters.
@@ -107,68 +112,90 @@ impl Segment {
         self.letters.div_ceil(CHUNK as u64) as u32
     }
 
-    /// Splits into segments that fit, as far as the segment can be cut.
-    fn split(self, capacity: Capacity) -> impl Iterator<Item = Segment> {
+    /// Whether the segment has a batch to itself.
+    fn is_alone(&self, capacity: Capacity) -> bool {
+        self.continues
+            || !self.ends
+            || self.letters > capacity.letters
+            || self.letters > 0 && self.chunks() > capacity.chunks
+    }
+
+    /// Cuts off what follows the letters that fit, as far as the segment can be cut.
+    fn cut(&mut self, capacity: Capacity) -> Option<Segment> {
         let step = Segment::step(self.level);
         let most = (capacity.letters).min(capacity.chunks.saturating_mul(CHUNK as u64));
         let most = (most / step * step).max(step);
-        let begins = (0..self.letters).step_by(most as usize);
-        begins.map(move |begin| Segment {
-            first_letter: self.first_letter + begin,
-            letters: most.min(self.letters - begin),
-            continues: self.continues || begin > 0,
-            ends: self.ends && begin + most >= self.letters,
-            level: self.level,
-        })
+        let rest = (self.letters > most).then(|| Segment {
+            first_letter: self.first_letter + most,
+            letters: self.letters - most,
+            continues: true,
+            ..*self
+        })?;
+        (self.letters, self.ends) = (most, false);
+        Some(rest)
     }
 }
 
 /// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is
 /// cut has a batch to itself.
-pub fn batches(segments: impl Iterator<Item = Segment>, capacity: Capacity) -> Result<Vec<Batch>> {
-    let mut batches: Vec<Batch> = vec![];
-    // What the last batch can still hold. Nothing fits at first: every segment counts as a chunk.
-    let mut left = Capacity::NONE;
-    for (first, segment) in segments.enumerate() {
-        let (letters, chunks) = (segment.letters, segment.chunks());
-        let is_alone = segment.continues
-            || !segment.ends
-            || letters > capacity.letters
-            || letters > 0 && chunks > capacity.chunks;
-        if is_alone {
-            for segment in segment.split(capacity) {
-                reserve(&mut batches, 1)?;
-                batches.push(Batch {
-                    segments: vec![segment],
-                    first,
-                    complete: segment.ends,
-                });
-            }
-            left = Capacity::NONE;
-            continue;
-        }
-        if letters > left.letters || chunks > left.chunks {
-            reserve(&mut batches, 1)?;
-            batches.push(Batch {
-                segments: vec![],
-                first,
-                complete: true,
-            });
-            left = capacity;
-        }
-        let batch = batches.last_mut().expect("a batch that can hold more");
-        reserve(&mut batch.segments, 1)?;
-        batch.segments.push(segment);
-        left.letters -= letters;
-        // A capacity of no chunks still takes one empty sequence.
-        left.chunks = left.chunks.saturating_sub(chunks);
-    }
-    Ok(batches)
+pub struct Gather<I: Iterator<Item = Segment>> {
+    segments: Peekable<Enumerate<I>>,
+    /// What is left of a sequence that is cut.
+    rest: Option<(usize, Segment)>,
+    capacity: Capacity,
 }
 
-/// A batch on a device.
-#[derive(Debug)]
-pub struct Layout {
+impl<I: Iterator<Item = Segment>> Gather<I> {
+    pub fn new(segments: impl IntoIterator<IntoIter = I>, capacity: Capacity) -> Self {
+        Gather {
+            segments: segments.into_iter().enumerate().peekable(),
+            rest: None,
+            capacity,
+        }
+    }
+
+    fn fill(&mut self, batch: &mut Batch, mut left: Capacity) -> Result<()> {
+        let fits = |segment: &Segment, left: Capacity| {
+            !segment.is_alone(self.capacity)
+                && segment.letters <= left.letters
+                && segment.chunks() <= left.chunks
+        };
+        while let Some((_, segment)) = (self.segments).next_if(|(_, next)| fits(next, left)) {
+            reserve(&mut batch.segments, 1)?;
+            batch.segments.push(segment);
+            left = left.without(&segment);
+        }
+        Ok(())
+    }
+}
+
+impl<I: Iterator<Item = Segment>> Iterator for Gather<I> {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Result<Batch>> {
+        let (first, mut segment) = self.rest.take().or_else(|| self.segments.next())?;
+        let is_alone = segment.is_alone(self.capacity);
+        if is_alone {
+            self.rest = segment.cut(self.capacity).map(|rest| (first, rest));
+        }
+        let mut batch = Batch {
+            segments: vec![segment],
+            first,
+            complete: segment.ends,
+        };
+        if !is_alone {
+            let left = self.capacity.without(&segment);
+            if let Err(error) = self.fill(&mut batch, left) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(batch))
+    }
+}
+
+/// The sequences and letters of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
     pub first: usize,
     pub sequences: u32,
     pub complete: bool,
@@ -177,6 +204,12 @@ pub struct Layout {
     pub origin: u64,
     /// Letters from the origin to the end of the last chunk.
     letters: u64,
+}
+
+/// A batch on a device.
+#[derive(Debug)]
+pub struct Layout {
+    pub extent: Extent,
     pub chunks: Buffer<Chunk>,
     /// The chunks' numbers, the longest first: a warp computes chunks of equal length, and no long
     /// chunk is left for the end.
@@ -197,60 +230,90 @@ pub struct Level {
 /// A [`Level`] on the host: `rows` and `matrices`.
 type HostLevel = (Vec<Run>, Vec<Run>);
 
-impl Layout {
-    /// Uploads the batches of sequences that begin and end at `offsets`.
-    pub fn of_sequences(device: &Device, offsets: &[u64]) -> Result<Vec<Layout>> {
-        let segments = offsets.windows(2);
-        let segments = segments.map(|ends| Segment::whole(ends[0], ends[1] - ends[0]));
-        let batches = batches(segments, Capacity::LARGEST)?;
-        let layouts = batches.iter().map(|batch| Layout::upload(device, batch));
-        layouts.collect()
+/// A [`Layout`] on the host.
+pub struct HostLayout {
+    extent: Extent,
+    chunks: Vec<Chunk>,
+    order: Vec<u32>,
+    levels: Vec<HostLevel>,
+}
+
+impl HostLayout {
+    /// Lays out a batch whose sequences' first rows are computed.
+    pub fn of_rows(batch: &Batch) -> Result<HostLayout> {
+        HostLayout::with_levels(batch, levels(&batch.segments)?)
     }
 
-    /// Uploads a batch whose sequences' first rows are computed.
-    pub fn upload(device: &Device, batch: &Batch) -> Result<Layout> {
-        Layout::with_levels(device, batch, levels(&batch.segments)?)
-    }
-
-    /// Uploads a batch of segments with one matrix each.
-    pub fn of_matrices(device: &Device, segments: Vec<Segment>) -> Result<Layout> {
+    /// Lays out a batch of segments with one matrix each.
+    pub fn of_matrices(segments: Vec<Segment>) -> Result<HostLayout> {
         let levels = reductions(&segments)?;
         let batch = Batch {
             segments,
             first: 0,
             complete: true,
         };
-        Layout::with_levels(device, &batch, levels)
+        HostLayout::with_levels(&batch, levels)
     }
 
-    fn with_levels(device: &Device, batch: &Batch, levels: Vec<HostLevel>) -> Result<Layout> {
+    fn with_levels(batch: &Batch, levels: Vec<HostLevel>) -> Result<HostLayout> {
         let chunks = chunks(&batch.segments)?;
-        let order = longest_first(&chunks)?;
-        let upload = |(rows, matrices): &HostLevel| {
-            Ok(Level {
-                rows: device.buffer_from(rows)?,
-                matrices: device.buffer_from(matrices)?,
-            })
-        };
         let first = batch.segments.first();
         let origin = first.map_or(0, |segment| segment.first_letter);
-        Ok(Layout {
+        let extent = Extent {
             first: batch.first,
             sequences: batch.segments.len() as u32,
             complete: batch.complete,
             continues: first.is_some_and(|segment| segment.continues),
             origin,
             letters: batch.segments.last().map_or(0, Segment::end) - origin,
-            chunks: device.buffer_from(&chunks)?,
-            order: device.buffer_from(&order)?,
-            levels: levels.iter().map(upload).collect::<Result<_>>()?,
+        };
+        Ok(HostLayout {
+            extent,
+            order: longest_first(&chunks)?,
+            chunks,
+            levels,
         })
+    }
+
+    pub fn upload(&self, uploads: &Uploads) -> Result<Layout> {
+        let level = |(rows, matrices): &HostLevel| {
+            Ok(Level {
+                rows: uploads.buffer_from(rows)?,
+                matrices: uploads.buffer_from(matrices)?,
+            })
+        };
+        Ok(Layout {
+            extent: self.extent,
+            chunks: uploads.buffer_from(&self.chunks)?,
+            order: uploads.buffer_from(&self.order)?,
+            levels: self.levels.iter().map(level).collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Layout {
+    /// Uploads the batches of sequences that begin and end at `offsets`.
+    pub fn of_sequences(device: &Device, offsets: &[u64]) -> Result<Vec<Layout>> {
+        let segments = offsets.windows(2);
+        let segments = segments.map(|ends| Segment::whole(ends[0], ends[1] - ends[0]));
+        Layout::of_batches(&device.uploads(), segments, Capacity::LARGEST)
+    }
+
+    /// Uploads the batches of segments.
+    pub fn of_batches(
+        uploads: &Uploads,
+        segments: impl Iterator<Item = Segment>,
+        capacity: Capacity,
+    ) -> Result<Vec<Layout>> {
+        let batches = Gather::new(segments, capacity);
+        let layouts = batches.map(|batch| HostLayout::of_rows(&batch?)?.upload(uploads));
+        layouts.collect()
     }
 
     /// Returns the number of units that the words of all chunks take.
     pub fn units(&self, word_letters: u32) -> usize {
         let chunks = self.chunks.len() as u64;
-        (Chunk::first_unit(self.letters, chunks, word_letters) + u64::from(UNIT)) as usize
+        (Chunk::first_unit(self.extent.letters, chunks, word_letters) + u64::from(UNIT)) as usize
     }
 }
 
@@ -364,6 +427,11 @@ mod tests {
         Segment::whole(0, letters)
     }
 
+    fn collected(segments: impl IntoIterator<Item = Segment>, capacity: Capacity) -> Vec<Batch> {
+        let batches = Gather::new(segments, capacity);
+        batches.map(Result::unwrap).collect()
+    }
+
     #[test]
     fn batches_hold_all_letters_once() {
         let most = Capacity::LARGEST.letters;
@@ -374,7 +442,7 @@ mod tests {
         }
         let segments = offsets.iter().zip(lengths);
         let segments = segments.map(|(&offset, length)| Segment::whole(offset, length));
-        let batches = batches(segments, Capacity::LARGEST).unwrap();
+        let batches = collected(segments, Capacity::LARGEST);
         let mut at = 0;
         let mut sequence = 0;
         for batch in &batches {
@@ -392,15 +460,18 @@ mod tests {
         }
         assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
         assert!(batches.len() < 9);
-        let none = super::batches([].into_iter(), Capacity::LARGEST);
-        assert!(none.unwrap().is_empty());
+        assert!(collected([], Capacity::LARGEST).is_empty());
         let most = Capacity::LARGEST.chunks;
         let many = |capacity| {
-            let batches = super::batches((0..=most).map(|_| segment(0)), capacity);
-            batches.unwrap().len() as u64
+            let batches = collected((0..=most).map(|_| segment(0)), capacity);
+            batches.len() as u64
         };
         assert_eq!(many(Capacity::LARGEST), 2);
-        assert_eq!(many(Capacity::NONE), most + 1);
+        let none = Capacity {
+            letters: 0,
+            chunks: 0,
+        };
+        assert_eq!(many(none), most + 1);
     }
 
     #[test]
@@ -415,7 +486,10 @@ mod tests {
                     letters: u64::MAX,
                     chunks: most,
                 };
-                let segments: Vec<Segment> = whole.split(capacity).collect();
+                let mut segments = vec![whole];
+                while let Some(rest) = segments.last_mut().unwrap().cut(capacity) {
+                    segments.push(rest);
+                }
                 let letters: u64 = segments.iter().map(|segment| segment.letters).sum();
                 assert_eq!(letters, whole.letters);
                 let step = Segment::step(level);

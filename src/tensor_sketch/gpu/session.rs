@@ -2,7 +2,7 @@
 
 use super::fourier::{Engine, Spectra};
 use super::kernels::HasKernels;
-use super::layout::{Batch, Capacity, MOST_LEVELS, Segment, batches};
+use super::layout::{Batch, Capacity, Gather, MOST_LEVELS, Segment};
 use crate::device::{Buffer, append, collected};
 use crate::sequences::Packed;
 use crate::tensor_sketch::fourier::SEGMENT;
@@ -32,9 +32,8 @@ impl<T: HasKernels> Batches<T> {
 
     /// Begins with a batch. `lengths` has each sequence's letters up to the end of its segment.
     fn begin(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
-        let alphabet_size = self.engine.tables.alphabet_size();
-        self.packed.pack(codes, alphabet_size)?;
-        let begun = (self.engine).begin_packed(&self.packed, batch, &mut self.unfinished)?;
+        let layout = self.engine.prepare(codes, batch, &mut self.packed)?;
+        let begun = (self.engine).begin_packed(&self.packed, &layout, &mut self.unfinished)?;
         if let Some(spectra) = begun {
             let mut sketches = self.engine.allocate_sketches(lengths.len(), 1)?;
             self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
@@ -63,7 +62,8 @@ impl<T: HasKernels> batch::Engine<T> for Batches<T> {
             self.download(before, rows)?;
             capacity = self.engine.capacity(ALL);
         }
-        for mut fitting in batches(segments.into_iter(), capacity)? {
+        for fitting in Gather::new(segments, capacity) {
+            let mut fitting = fitting?;
             let codes = fitting.take_letters(&batch.codes);
             let lengths = &lengths[fitting.first..][..fitting.segments.len()];
             self.begin(&fitting, codes, lengths)?;

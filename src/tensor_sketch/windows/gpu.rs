@@ -11,7 +11,7 @@ use crate::sequences::{PackedLetters, SequenceBuffers};
 use crate::tensor_sketch::gpu::HasKernels;
 use crate::tensor_sketch::gpu::fourier::{Engine, Spectra};
 use crate::tensor_sketch::gpu::kernels::{WINDOWS, nothing};
-use crate::tensor_sketch::gpu::layout::{Capacity, Layout, Segment, batches};
+use crate::tensor_sketch::gpu::layout::{Capacity, HostLayout, Layout, Segment};
 use crate::tensor_sketch::gpu::tuning::Runs;
 use crate::tensor_sketch::gpu::workspace::Workspace;
 use crate::tensor_sketch::input::{Job, Windows};
@@ -139,10 +139,8 @@ impl<T: HasKernels> Engine<T> {
     /// Lays out windows without letters in common.
     fn separate(&self, of: Windows) -> Result<Vec<Layout>> {
         let window = |i: usize| Segment::whole((i * of.stride) as u64, of.width as u64);
-        batches((0..of.count).map(window), self.capacity(Capacity::LARGEST))?
-            .iter()
-            .map(|batch| Layout::upload(&self.device, batch))
-            .collect()
+        let capacity = self.capacity(Capacity::LARGEST);
+        Layout::of_batches(&self.uploads, (0..of.count).map(window), capacity)
     }
 
     /// Computes the last rows of a batch of windows.
@@ -156,7 +154,8 @@ impl<T: HasKernels> Engine<T> {
         let count = batch.len();
         let strides = count - 1 + of.width / of.stride;
         let per_stride = segments_per_stride(of);
-        let layout = Layout::of_matrices(&self.device, segments(of, batch.start, strides)?)?;
+        let layout = HostLayout::of_matrices(segments(of, batch.start, strides)?)?;
+        let layout = layout.upload(&self.uploads)?;
         let units = self.words(letters, &layout)?;
         let mut spectra = self.spectra(count, 1)?;
         spectra.products = runs.depth(per_stride as u64) as usize;
@@ -217,13 +216,13 @@ impl<T: HasKernels> Engine<T> {
         let in_run = runs.length as u32 * per_stride;
         // The runs from the second one on.
         let second_on = neighbours(beginnings + whole - 1, |run| (run + 1) * in_run, in_run)?;
-        let mut plan = vec![(1, self.device.buffer_from(&second_on)?)];
+        let mut plan = vec![(1, self.uploads.buffer_from(&second_on)?)];
         let mut multiplied = 1;
         for &factor in runs.factors.iter().filter(|&&factor| factor > 1) {
             let factor = factor as u32;
             let count = beginnings + whole - multiplied * factor;
             let products = neighbours(count, |run| run, factor)?;
-            plan.push((multiplied, self.device.buffer_from(&products)?));
+            plan.push((multiplied, self.uploads.buffer_from(&products)?));
             multiplied *= factor;
         }
         Ok(plan)
