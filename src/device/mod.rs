@@ -43,8 +43,8 @@
 //! 1 KiB later, in the order of the stream. Copies run at the bus's speed from and to
 //! [page-locked memory](PinnedBuffer). Copies of 8 MiB and more between a GPU and ordinary host
 //! memory go in chunks through 48 MiB of page-locked memory, which the device keeps afterwards. All
-//! threads copy one chunk while the GPU copies another. Sketches of sequences upload their batches
-//! through up to 64 MiB more, and do not wait for the GPU meanwhile.
+//! threads copy one chunk while the GPU copies another. Sketches of sequences copy their batches
+//! through up to 64 MiB more, so that the host prepares a batch while the GPU computes others.
 
 mod array;
 mod available;

@@ -5,8 +5,8 @@ use super::{Buffer, Device, Element, cuda, lock};
 use crate::Result;
 use crate::sync::Mutex;
 
-/// Uploads arrays of a call to its device, while the device does earlier work of the call: on a GPU
-/// through page-locked memory.
+/// Copies the arrays of a call to its device. The host goes on, while a GPU does earlier work of the
+/// call and then copies from page-locked memory.
 pub(crate) struct Uploads {
     device: Device,
     /// `None` if copies to the device have finished when they return.
@@ -36,5 +36,39 @@ impl Uploads {
             Some(uploads) => buffer.copy_from_later(source, &mut lock(uploads))?,
         }
         Ok(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arrays around the limits of slots and blocks arrive, also from blocks that are used again.
+    #[test]
+    fn arrays_of_all_lengths_arrive() {
+        let gpu = Device::cuda(0);
+        assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
+        for device in [Ok(Device::cpu()), gpu].into_iter().flatten() {
+            for _ in 0..2 {
+                let uploads = device.uploads();
+                let mut uploaded = Vec::new();
+                for (seed, kib) in (0..).zip([0, 1, 2, 5000, 7000, 10_000, 16_384, 16_385, 3, 9000])
+                {
+                    for length in [kib << 8, (kib << 8) + 1] {
+                        // Changed after the call, as a caller may do.
+                        let mut source = vec![seed; length];
+                        uploaded.push((seed, length, uploads.buffer_from(&source).unwrap()));
+                        source.fill(u32::MAX);
+                    }
+                }
+                for (seed, length, buffer) in uploaded {
+                    let found = buffer.to_vec().unwrap();
+                    assert!(
+                        found == vec![seed; length],
+                        "{length} times {seed} on {device}"
+                    );
+                }
+            }
+        }
     }
 }

@@ -25,14 +25,14 @@ impl PackedLetters {
     pub fn upload(device: &Device, codes: &[u8], bound: usize) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack(codes, bound)?;
-        packed.letters(device.buffer_from(&packed.words))
+        Ok(packed.letters(device.buffer_from(&packed.words)?))
     }
 
     /// Copies any codes, in as few bits as the largest needs.
     pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
         let mut packed = Packed::default();
         packed.pack_densely(codes)?;
-        packed.letters(device.buffer_from(&packed.words))
+        Ok(packed.letters(device.buffer_from(&packed.words)?))
     }
 }
 
@@ -89,14 +89,15 @@ impl Packed {
     }
 
     pub fn upload(&self, uploads: &Uploads) -> Result<PackedLetters> {
-        self.letters(uploads.buffer_from(&self.words))
+        Ok(self.letters(uploads.buffer_from(&self.words)?))
     }
 
-    fn letters(&self, uploaded: Result<Buffer<u32>>) -> Result<PackedLetters> {
-        Ok(PackedLetters {
-            buffer: uploaded?,
+    /// The words in `buffer`.
+    fn letters(&self, buffer: Buffer<u32>) -> PackedLetters {
+        PackedLetters {
+            buffer,
             bits: self.bits,
-        })
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::primary::{self, Primary};
 use super::spare::Spare;
 use super::staging::{MAILBOX, Mailboxes, Staging};
 use super::stream::{Event, Stream};
-use super::uploads::Block;
+use super::uploads::{UploadBlock, UploadBlocks};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
 use crate::device::memory::ForeignOwner;
@@ -26,9 +26,6 @@ use std::sync::{Arc, Weak};
 /// The most idle streams that a GPU keeps. Making a stream takes as long as several launches.
 const SIDE_STREAMS: usize = 16;
 
-/// The most blocks for uploads that a GPU keeps.
-const UPLOAD_BLOCKS: usize = 4;
-
 /// A handle to a GPU, whose work is ordered on a stream.
 #[derive(Clone)]
 pub struct Gpu {
@@ -43,8 +40,7 @@ struct Owner {
     pool: Pool,
     staging: Staging,
     mailboxes: Mailboxes,
-    /// Blocks for uploads that no call uses.
-    upload_blocks: Mutex<Vec<Block>>,
+    upload_blocks: Mutex<UploadBlocks>,
     borrowed: Borrowed,
     modules: Modules,
     main_stream: Arc<Stream>,
@@ -179,18 +175,14 @@ impl Gpu {
         }
     }
 
-    /// Returns a block for uploads, a kept one if there is one. Copies from it may not have finished.
-    pub fn upload_block(&self) -> Result<Block> {
-        let kept = lock(&self.owner.upload_blocks).pop();
-        kept.map_or_else(|| Block::new(&self.owner.primary), Ok)
+    /// Returns a block for uploads, if there is one: see [`UploadBlocks::take`].
+    pub fn upload_block(&self) -> Option<UploadBlock> {
+        lock(&self.owner.upload_blocks).take(&self.owner.primary)
     }
 
-    /// Keeps a block for [`upload_block`](Self::upload_block).
-    pub fn keep_upload_block(&self, block: Block) {
-        let mut kept = lock(&self.owner.upload_blocks);
-        if kept.len() < UPLOAD_BLOCKS {
-            kept.push(block);
-        }
+    /// Takes back a block for uploads.
+    pub fn return_upload_block(&self, block: UploadBlock) {
+        lock(&self.owner.upload_blocks).put_back(block);
     }
 
     /// Whether the driver knows the first and the last of these bytes as page-locked memory.
@@ -486,6 +478,11 @@ pub struct Allocation {
 impl Allocation {
     pub fn address(&self) -> u64 {
         self.address
+    }
+
+    /// Whether the memory is freed in the order of a handle's stream.
+    pub fn is_of(&self, gpu: &Gpu) -> bool {
+        self.gpu.shares_stream(gpu)
     }
 
     /// Passes the memory to another handle of the same GPU, whose stream waits for this one's.

@@ -7,8 +7,9 @@
 //! handles may be used from any thread and dropped in any order. Every result code is checked, and
 //! errors name the operation.
 //!
-//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`uploads`], [`borrowed`] and [`graph`] build on
-//! [`primary`], and [`gpu`] owns them all. `no_cuda.rs` replaces this module in builds without the feature `cuda`.
+//! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`uploads`], [`borrowed`] and
+//! [`graph`] build on [`primary`], and [`gpu`] owns them all. `no_cuda.rs` replaces this module in
+//! builds without the feature `cuda`.
 
 mod blocks;
 mod borrowed;

@@ -35,6 +35,11 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
+    /// Whether the stream is another library's, which may record it.
+    pub fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
         // Made first: if this failed later, nothing would destroy the stream.
         let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;

@@ -17,39 +17,68 @@ use std::sync::Arc;
 /// Bytes of a block: the arrays of a large batch of sequences.
 const BLOCK: usize = 16 << 20;
 
-/// The blocks that a call fills in turn: the host is that far ahead of the GPU.
+/// The most blocks that a call fills in turn: the host is that far ahead of the GPU.
 const BLOCKS: usize = 2;
+
+/// The most blocks of a GPU, for all calls together.
+const OF_GPU: usize = 4;
+
+/// The blocks of a GPU.
+#[derive(Default)]
+pub struct UploadBlocks {
+    /// Those that no call uses.
+    free: Vec<UploadBlock>,
+    /// The number of all.
+    made: usize,
+}
+
+impl UploadBlocks {
+    /// Returns a block from which copies may not have finished, or `None` if calls use all blocks or
+    /// the host cannot lock memory.
+    pub fn take(&mut self, primary: &Arc<Primary>) -> Option<UploadBlock> {
+        if self.free.is_empty() && self.made < OF_GPU {
+            self.free.push(UploadBlock::new(primary).ok()?);
+            self.made += 1;
+        }
+        self.free.pop()
+    }
+
+    pub fn put_back(&mut self, block: UploadBlock) {
+        self.free.push(block);
+    }
+}
 
 /// Arrays begin at multiples of this many bytes.
 const ALIGNMENT: usize = 256;
 
 /// Page-locked memory, and the event after the last copy from it.
-pub struct Block {
+pub struct UploadBlock {
     memory: HostAllocation<u8>,
     copied: Event,
 }
 
-impl Block {
-    pub fn new(primary: &Arc<Primary>) -> Result<Block> {
-        Ok(Block {
+impl UploadBlock {
+    fn new(primary: &Arc<Primary>) -> Result<UploadBlock> {
+        Ok(UploadBlock {
             memory: HostAllocation::new(primary, BLOCK)?,
             copied: Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
         })
     }
 }
 
-impl Drop for Block {
+impl Drop for UploadBlock {
     fn drop(&mut self) {
         // If waiting fails, the context is lost, and its copies with it.
         let _ = self.copied.synchronize();
     }
 }
 
-/// Copies on a handle's stream for which nobody waits. The GPU keeps the blocks for the next call.
+/// Copies in the order of a handle's stream. The host goes on meanwhile, until all blocks are full. The
+/// GPU keeps the blocks for the next call.
 pub struct Uploads {
     gpu: Gpu,
     /// The last one is being filled.
-    blocks: Vec<Block>,
+    blocks: Vec<UploadBlock>,
     /// The bytes of the last block that are in use.
     used: usize,
 }
@@ -65,51 +94,68 @@ impl Uploads {
     }
 
     /// Starts a copy to the beginning of memory that belongs to the handle. The source may change
-    /// when this returns. Returns `None` if the source is short enough for the stream's own
-    /// slots or too long for a block, or if the host cannot lock memory.
+    /// when this returns. Returns `None` if the source is short enough for the stream's own slots,
+    /// if another library may be recording the stream, and if there are no blocks.
     pub fn start(&mut self, source: &[u8], to: &Allocation) -> Option<Result<()>> {
-        if !(SLOT + 1..=BLOCK).contains(&source.len()) {
+        assert!(to.is_of(&self.gpu));
+        if source.len() <= SLOT || self.gpu.stream().is_foreign() {
             return None;
         }
-        if self.blocks.is_empty() || self.used + source.len() > BLOCK {
-            match self.next_block()? {
-                Ok(()) => self.used = 0,
-                Err(error) => return Some(Err(error)),
-            }
+        if self.blocks.is_empty() {
+            self.blocks.push(self.gpu.upload_block()?);
+            self.used = BLOCK;
         }
-        let block = self.blocks.last_mut()?;
+        let chunks = source.chunks(BLOCK).enumerate();
+        Some(
+            chunks
+                .map(|(number, chunk)| self.start_chunk(chunk, to, number * BLOCK))
+                .collect(),
+        )
+    }
+
+    /// Starts a copy of at most a block to the bytes from `start` on.
+    fn start_chunk(&mut self, source: &[u8], to: &Allocation, start: usize) -> Result<()> {
+        if self.used + source.len() > BLOCK {
+            self.take_next_block()?;
+        }
+        let block = self.blocks.last_mut().expect("there is one");
         let place = &mut block.memory.as_mut_slice()[self.used..][..source.len()];
         self.used = (self.used + source.len()).next_multiple_of(ALIGNMENT);
         copy_bytes(source, place);
-        // SAFETY: nothing else writes to the place before `next_block` has waited for the event,
+        // SAFETY: nothing else writes to the place before `take_next_block` has waited for the event,
         // and the block waits for it when it is dropped. Memory of the handle is freed in the order
         // of its stream.
-        let started = unsafe { to.start_copy_from(&self.gpu, 0, place) };
+        let started = unsafe { to.start_copy_from(&self.gpu, start, place) };
         // If the event cannot be recorded, nobody could wait for the copy.
         let stream = self.gpu.stream();
         let recorded = block
             .copied
             .record(stream)
             .or_else(|_| stream.synchronize());
-        Some(started.and(recorded))
+        started.and(recorded)
     }
 
     /// Makes a block that no copy uses the last one.
-    fn next_block(&mut self) -> Option<Result<()>> {
+    fn take_next_block(&mut self) -> Result<()> {
+        // Until it is known that no copy uses the block.
+        self.used = BLOCK;
         let has_all = self.blocks.len() == BLOCKS;
-        match (!has_all).then(|| self.gpu.upload_block()) {
-            Some(Ok(block)) => self.blocks.push(block),
-            _ if self.blocks.is_empty() => return None,
-            _ => self.blocks.rotate_left(1),
+        match (!has_all).then(|| self.gpu.upload_block()).flatten() {
+            Some(block) => self.blocks.push(block),
+            None => self.blocks.rotate_left(1),
         }
-        self.blocks.last().map(|block| block.copied.synchronize())
+        if let Some(block) = self.blocks.last() {
+            block.copied.synchronize()?;
+        }
+        self.used = 0;
+        Ok(())
     }
 }
 
 impl Drop for Uploads {
     fn drop(&mut self) {
         for block in self.blocks.drain(..) {
-            self.gpu.keep_upload_block(block);
+            self.gpu.return_upload_block(block);
         }
     }
 }

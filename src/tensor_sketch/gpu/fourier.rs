@@ -9,7 +9,7 @@ use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads, words};
 
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
-use super::layout::{Batch, Capacity, Gather, HostLayout, Layout, Level, Segment};
+use super::layout::{Batch, Batches, Capacity, HostLayout, Layout, Level, Segment};
 use super::pack_tables;
 use super::tuning::FourierPolicy;
 use super::workspace::Workspace;
@@ -50,7 +50,7 @@ pub fn sketch_from_host<T: HasKernels>(
     let mut packed = Packed::default();
     let segments = sequences.offsets.iter().zip(&lengths);
     let segments = segments.map(|(&offset, &length)| Segment::whole(offset as u64, length));
-    for batch in Gather::new(segments, engine.capacity(FROM_HOST)) {
+    for batch in Batches::new(segments, engine.capacity(FROM_HOST)) {
         let mut batch = batch?;
         let codes = batch.take_letters(sequences.codes);
         let layout = engine.prepare(codes, &batch, &mut packed)?;

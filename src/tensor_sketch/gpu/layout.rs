@@ -1,4 +1,4 @@
-//! Gather of sequences: their chunks, and the levels of the trees by which the chunks are
+//! Batches of sequences: their chunks, and the levels of the trees by which the chunks are
 //! composed. All of it depends on the sequences' lengths alone.
 
 use std::iter::{Enumerate, Peekable};
@@ -138,16 +138,16 @@ impl Segment {
 
 /// Gathers segments, in the order of their letters, into batches. A segment of a sequence that is
 /// cut has a batch to itself.
-pub struct Gather<I: Iterator<Item = Segment>> {
+pub struct Batches<I: Iterator<Item = Segment>> {
     segments: Peekable<Enumerate<I>>,
     /// What is left of a sequence that is cut.
     rest: Option<(usize, Segment)>,
     capacity: Capacity,
 }
 
-impl<I: Iterator<Item = Segment>> Gather<I> {
+impl<I: Iterator<Item = Segment>> Batches<I> {
     pub fn new(segments: impl IntoIterator<IntoIter = I>, capacity: Capacity) -> Self {
-        Gather {
+        Batches {
             segments: segments.into_iter().enumerate().peekable(),
             rest: None,
             capacity,
@@ -169,7 +169,7 @@ impl<I: Iterator<Item = Segment>> Gather<I> {
     }
 }
 
-impl<I: Iterator<Item = Segment>> Iterator for Gather<I> {
+impl<I: Iterator<Item = Segment>> Iterator for Batches<I> {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
@@ -305,7 +305,7 @@ impl Layout {
         segments: impl Iterator<Item = Segment>,
         capacity: Capacity,
     ) -> Result<Vec<Layout>> {
-        let batches = Gather::new(segments, capacity);
+        let batches = Batches::new(segments, capacity);
         let layouts = batches.map(|batch| HostLayout::of_rows(&batch?)?.upload(uploads));
         layouts.collect()
     }
@@ -428,7 +428,7 @@ mod tests {
     }
 
     fn collected(segments: impl IntoIterator<Item = Segment>, capacity: Capacity) -> Vec<Batch> {
-        let batches = Gather::new(segments, capacity);
+        let batches = Batches::new(segments, capacity);
         batches.map(Result::unwrap).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::fourier::{Engine, Spectra};
 use super::kernels::HasKernels;
-use super::layout::{Batch, Capacity, Gather, MOST_LEVELS, Segment};
+use super::layout::{self, Batch, Capacity, MOST_LEVELS, Segment};
 use crate::device::{Buffer, append, collected};
 use crate::sequences::Packed;
 use crate::tensor_sketch::fourier::SEGMENT;
@@ -62,7 +62,7 @@ impl<T: HasKernels> batch::Engine<T> for Batches<T> {
             self.download(before, rows)?;
             capacity = self.engine.capacity(ALL);
         }
-        for fitting in Gather::new(segments, capacity) {
+        for fitting in layout::Batches::new(segments, capacity) {
             let mut fitting = fitting?;
             let codes = fitting.take_letters(&batch.codes);
             let lengths = &lengths[fitting.first..][..fitting.segments.len()];

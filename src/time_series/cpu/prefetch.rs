@@ -23,13 +23,13 @@ pub fn prefetch<T>(value: &T) {
     let _ = (value, AHEAD);
 }
 
-/// Asks for the element `distance` elements behind an element, which need not exist, if the
-/// processor can: for a cache that holds a chunk of points.
+/// Asks for the element `distance` elements after an element, which need not exist, if the processor
+/// can: for a cache that holds a chunk of points.
 ///
 /// Finding buckets and computing their states take as long as reading their points, and memory
 /// should not wait meanwhile.
 #[inline(always)]
-pub fn prefetch_far<T>(element: &T, distance: usize) {
+pub fn prefetch_for_later<T>(element: &T, distance: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};

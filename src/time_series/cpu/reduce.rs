@@ -7,7 +7,7 @@ use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{Aggregate, Point};
 
 use super::buckets::{Found, Visit};
-use super::prefetch::{STEP, prefetch, prefetch_far};
+use super::prefetch::{STEP, prefetch, prefetch_for_later};
 use super::source::Source;
 use super::timeline::CHUNK;
 use super::together::{TOGETHER, Together};
@@ -98,7 +98,7 @@ where
             for (i, head) in heads.iter_mut().enumerate() {
                 let points = bounds[i]..bounds[i + 1];
                 // In most cases this thread takes the next chunk too.
-                prefetch_far(&timestamps[points.start], CHUNK);
+                prefetch_for_later(&timestamps[points.start], CHUNK);
                 *head = (
                     &timestamps[points.clone()][..shortest],
                     &values[points][..shortest],
@@ -201,7 +201,7 @@ where
 #[inline(always)]
 pub fn prepare(source: &impl Source, point: usize) {
     if let Some((_, values)) = source.values() {
-        prefetch_far(&values[point], 0);
+        prefetch_for_later(&values[point], 0);
     }
 }
 
