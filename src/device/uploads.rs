@@ -5,8 +5,8 @@ use super::{Buffer, Device, Element, cuda, lock};
 use crate::Result;
 use crate::sync::Mutex;
 
-/// Copies the arrays of a call to its device. The host goes on, while a GPU does earlier work of the
-/// call and then copies from page-locked memory.
+/// Copies the arrays of a call to its device. The host goes on, while a GPU does earlier work of
+/// the call and then copies from page-locked memory.
 pub(crate) struct Uploads {
     device: Device,
     /// `None` if copies to the device have finished when they return.

@@ -33,8 +33,8 @@ pub struct UploadBlocks {
 }
 
 impl UploadBlocks {
-    /// Returns a block from which copies may not have finished, or `None` if calls use all blocks or
-    /// the host cannot lock memory.
+    /// Returns a block from which copies may not have finished, or `None` if calls use all blocks,
+    /// or the host cannot lock memory.
     pub fn take(&mut self, primary: &Arc<Primary>) -> Option<UploadBlock> {
         if self.free.is_empty() && self.made < OF_GPU {
             self.free.push(UploadBlock::new(primary).ok()?);
@@ -73,8 +73,8 @@ impl Drop for UploadBlock {
     }
 }
 
-/// Copies in the order of a handle's stream. The host goes on meanwhile, until all blocks are full. The
-/// GPU keeps the blocks for the next call.
+/// Copies in the order of a handle's stream. The host goes on meanwhile, until all blocks are full.
+/// The GPU keeps the blocks for the next call.
 pub struct Uploads {
     gpu: Gpu,
     /// The last one is being filled.
@@ -122,9 +122,9 @@ impl Uploads {
         let place = &mut block.memory.as_mut_slice()[self.used..][..source.len()];
         self.used = (self.used + source.len()).next_multiple_of(ALIGNMENT);
         copy_bytes(source, place);
-        // SAFETY: nothing else writes to the place before `take_next_block` has waited for the event,
-        // and the block waits for it when it is dropped. Memory of the handle is freed in the order
-        // of its stream.
+        // SAFETY: nothing else writes to the place before `take_next_block` has waited for the
+        // event, and the block waits for it when it is dropped. Memory of the handle is freed in the
+        // order of its stream.
         let started = unsafe { to.start_copy_from(&self.gpu, start, place) };
         // If the event cannot be recorded, nobody could wait for the copy.
         let stream = self.gpu.stream();

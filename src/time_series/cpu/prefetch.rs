@@ -23,8 +23,8 @@ pub fn prefetch<T>(value: &T) {
     let _ = (value, AHEAD);
 }
 
-/// Asks for the element `distance` elements after an element, which need not exist, if the processor
-/// can: for a cache that holds a chunk of points.
+/// Asks for the element `distance` elements after an element, which need not exist, if the
+/// processor can: for a cache that holds a chunk of points.
 ///
 /// Finding buckets and computing their states take as long as reading their points, and memory
 /// should not wait meanwhile.

@@ -191,8 +191,8 @@ impl<'a> Timeline<'a> {
     fn first_bad(&self, first: usize, mut points: Range<usize>) -> Option<usize> {
         let start = points.start;
         let pairs = &self.timestamps[start.max(first + 1) - 1..points.end];
-        // Compares all pairs without a branch, so that the loop is vectorized: in numbers as wide as
-        // timestamps, so that results of comparisons need not be packed.
+        // Compares all pairs without a branch, so that the loop is vectorized, in numbers as wide
+        // as timestamps, so that results of comparisons need not be packed.
         let neighbours = pairs[1..].iter().zip(pairs);
         let descents = neighbours.map(|(later, earlier)| u64::from(later < earlier));
         // If no pair descends, the first timestamp is the lowest.
