@@ -77,7 +77,7 @@ impl Distances {
     ) -> Result<Array2<f64>> {
         input::require_rows(DISTANCES, a.shape(), b.shape())?;
         let mut out = host_array(DISTANCES, a.nrows(), b.nrows())?;
-        self.host(DISTANCES, devices, a, Some(b), out.view_mut())?;
+        self.host(DISTANCES, devices, a, Some(b), (out.view_mut(), true))?;
         Ok(out)
     }
 
@@ -106,7 +106,7 @@ impl Distances {
         b: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host("distances_into", devices, a, Some(b), out)
+        self.host("distances_into", devices, a, Some(b), (out, false))
     }
 
     /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
@@ -193,7 +193,7 @@ impl Distances {
         a: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
         let mut out = host_array(PAIRWISE, a.nrows(), a.nrows())?;
-        self.host(PAIRWISE, devices, a, None, out.view_mut())?;
+        self.host(PAIRWISE, devices, a, None, (out.view_mut(), true))?;
         Ok(out)
     }
 
@@ -219,7 +219,7 @@ impl Distances {
         a: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host("pairwise_into", devices, a, None, out)
+        self.host("pairwise_into", devices, a, None, (out, false))
     }
 
     /// As [`pairwise`](Self::pairwise), but of rows in a device's memory, and ordered like
@@ -275,7 +275,7 @@ impl Distances {
         devices: &(impl DeviceSet + ?Sized),
         a: ArrayView2<T>,
         b: Option<ArrayView2<T>>,
-        out: ArrayViewMut2<f64>,
+        (out, is_new): (ArrayViewMut2<f64>, bool),
     ) -> Result<()> {
         let columns = b.as_ref().unwrap_or(&a);
         input::require_rows(operation, a.shape(), columns.shape())?;
@@ -286,6 +286,7 @@ impl Distances {
             a,
             b,
             out,
+            is_new,
         };
         T::host(devices.devices(), pairs).during(operation)
     }
@@ -309,6 +310,7 @@ impl Distances {
             a,
             b,
             out,
+            is_new: false,
         };
         T::device(pairs).during(operation)
     }

@@ -15,6 +15,8 @@ pub struct Pairs<M, Out> {
     /// `None` for the distances of the rows of `a` to each other.
     pub b: Option<M>,
     pub out: Out,
+    /// Whether the host allocates the pages of `out` when they are written.
+    pub is_new: bool,
 }
 
 /// Pairs of rows of host arrays.

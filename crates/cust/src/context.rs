@@ -2,10 +2,10 @@
 
 use crate::device::Device;
 use crate::error::CudaResult;
-use crate::sys::{self, CUcontext, CUresult};
+use crate::sys::{self, CUcontext, CUdevice, CUresult};
 
 /// A device's primary context, which all CUDA libraries of the process share. Kept until it is
-/// dropped.
+/// dropped, and so are all streams, events, modules and buffers that were made while it was current.
 #[derive(Debug)]
 pub struct Context {
     inner: CUcontext,
@@ -73,8 +73,15 @@ impl CurrentContext {
 
 /// The context that an object was made in. The driver destroys an object only while its context is
 /// current, and a value may be dropped on a thread without one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner(CUcontext);
+///
+/// The owner keeps a primary context: the driver would destroy the object with it, and could give
+/// the handles of both to others.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    context: CUcontext,
+    /// The device whose primary context this is, if it is one.
+    device: Option<CUdevice>,
+}
 
 // SAFETY: the driver's contexts may be used from any thread.
 unsafe impl Send for Owner {}
@@ -83,26 +90,56 @@ unsafe impl Sync for Owner {}
 
 impl Owner {
     /// No context.
-    pub(crate) const NONE: Self = Self(std::ptr::null_mut());
+    pub(crate) const NONE: Self = Self {
+        context: std::ptr::null_mut(),
+        device: None,
+    };
 
     /// Returns the context that is current on this thread.
     pub(crate) fn current() -> CudaResult<Self> {
-        let mut context = std::ptr::null_mut();
+        let mut owner = Self::NONE;
         // SAFETY: it writes one handle.
-        unsafe { sys::cuCtxGetCurrent(&mut context) }.to_result()?;
-        Ok(Self(context))
+        unsafe { sys::cuCtxGetCurrent(&mut owner.context) }.to_result()?;
+        if owner.context.is_null() {
+            return Ok(owner);
+        }
+        let (mut device, mut primary) = (0, std::ptr::null_mut());
+        // SAFETY: it writes one device.
+        unsafe { sys::cuCtxGetDevice(&mut device) }.to_result()?;
+        // SAFETY: it writes one handle; the device is the driver's.
+        unsafe { sys::cuDevicePrimaryCtxRetain(&mut primary, device) }.to_result()?;
+        owner.device = Some(device);
+        if primary != owner.context {
+            // Another library's context, which the library keeps.
+            owner.release();
+        }
+        Ok(owner)
     }
 
-    /// Calls the driver while this context is current. A context that no longer exists is an
-    /// error: it has taken its objects with it.
-    pub(crate) fn run(self, call: impl FnOnce() -> CUresult) -> CudaResult<()> {
+    /// Destroys the object by a call while this context is current. After that the context may go.
+    pub(crate) fn destroy(&mut self, call: impl FnOnce() -> CUresult) -> CudaResult<()> {
         // SAFETY: the driver refuses handles that are no contexts.
-        unsafe { sys::cuCtxPushCurrent_v2(self.0) }.to_result()?;
+        unsafe { sys::cuCtxPushCurrent_v2(self.context) }.to_result()?;
         let result = call();
         let mut popped = std::ptr::null_mut();
         // SAFETY: it takes away the context from above, and writes its handle.
         let restored = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
         result.to_result()?;
+        self.release();
         restored.to_result()
+    }
+
+    /// Keeps the context no longer.
+    pub(crate) fn release(&mut self) {
+        if let Some(device) = self.device.take() {
+            // SAFETY: retained once, in `current`. An error has nobody to go to.
+            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.release();
     }
 }

@@ -155,7 +155,7 @@ impl Event {
     fn free(&mut self) -> CudaResult<()> {
         // SAFETY: made in `new`, and destroyed once.
         let destroy = || unsafe { sys::cuEventDestroy_v2(self.inner) };
-        self.owner.run(destroy)
+        self.owner.destroy(destroy)
     }
 }
 

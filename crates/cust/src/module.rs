@@ -253,7 +253,7 @@ impl Module {
     fn free(&mut self) -> CudaResult<()> {
         // SAFETY: loaded by one of the functions above, and unloaded once.
         let unload = || unsafe { sys::cuModuleUnload(self.inner) };
-        self.owner.run(unload)
+        self.owner.destroy(unload)
     }
 }
 

@@ -167,7 +167,7 @@ impl Stream {
     fn free(&mut self) -> CudaResult<()> {
         // SAFETY: made in `new`, and destroyed once.
         let destroy = || unsafe { sys::cuStreamDestroy_v2(self.inner) };
-        self.owner.run(destroy)
+        self.owner.destroy(destroy)
     }
 }
 

@@ -186,6 +186,7 @@ functions! {
     fn cuCtxSynchronize();
     fn cuCtxSetCurrent(ctx: CUcontext);
     fn cuCtxGetCurrent(pctx: *mut CUcontext);
+    fn cuCtxGetDevice(device: *mut CUdevice);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);
 
     // Modules and kernels.

@@ -27,8 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// The sizes of allocations, by address.
 static LIVE: Mutex<Option<HashMap<u64, usize>>> = Mutex::new(None);
-/// Objects that live: contexts, modules, streams and events.
+/// Objects that live: modules, streams and events.
 static OBJECTS: Mutex<i32> = Mutex::new(0);
+/// How often the primary context is retained.
+static RETAINED: Mutex<i32> = Mutex::new(0);
 /// Whether a copy or a fill in the default stream may not have ended.
 static IS_COPYING: AtomicBool = AtomicBool::new(false);
 thread_local! {
@@ -43,9 +45,10 @@ fn count(by: i32) -> c_int {
     0
 }
 
-/// Of an object that lives in the context, which has to be current.
+/// Of an object that lives in the context, which has to be current and to exist.
 fn count_in_context(by: i32) -> c_int {
-    match CONTEXTS.with_borrow(|contexts| contexts.last() == Some(&41)) {
+    let is_current = CONTEXTS.with_borrow(|contexts| contexts.last() == Some(&41));
+    match is_current && *RETAINED.lock().unwrap() > 0 {
         true => count(by),
         false => 201,
     }
@@ -62,12 +65,19 @@ pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, ordinal: c_int) -> c_in
 pub unsafe extern "C" fn cuDevicePrimaryCtxRetain(context: *mut usize, device: c_int) -> c_int {
     assert_eq!(device, 40);
     unsafe { *context = 41 };
-    count(1)
+    *RETAINED.lock().unwrap() += 1;
+    0
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> c_int {
     assert_eq!(device, 40);
-    count(-1)
+    *RETAINED.lock().unwrap() -= 1;
+    0
+}
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> c_int {
+    unsafe { *device = 40 };
+    0
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn cuCtxSetCurrent(context: usize) -> c_int {
@@ -344,11 +354,11 @@ pub unsafe extern "C" fn cuLaunchKernel(
     }
     0
 }
-/// For the test: the number of objects in place of memory.
+/// For the test: how often the context is retained, and the number of objects, in place of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_int {
     unsafe {
-        *free = 0;
+        *free = *RETAINED.lock().unwrap() as usize;
         *total = *OBJECTS.lock().unwrap() as usize;
     }
     0
@@ -555,23 +565,37 @@ fn what_the_gpu_does() -> Result<(), CudaError> {
     assert_eq!(missing, Err(CudaError::NotFound));
     CurrentContext::synchronize()?;
 
-    // Everything is freed once, on a thread without a context too.
-    assert!(objects() > 1);
+    // Everything is freed once, on a thread without a context too, and after the value that made the
+    // context: its objects keep it.
+    assert!(driver_has().objects > 0);
+    drop(context);
+    assert!(driver_has().contexts > 0);
     let all = (
         on_a, on_b, on_c, zeros, empty, value, stream, start, end, module,
     );
     std::thread::spawn(|| drop(all)).join().unwrap();
-    assert_eq!(objects(), 1);
-    drop(context);
-    assert_eq!(objects(), 0);
+    assert_eq!(
+        driver_has(),
+        Has {
+            contexts: 0,
+            objects: 0
+        }
+    );
     Ok(())
 }
 
-/// What this driver has of contexts, modules, streams, events and allocations.
-fn objects() -> usize {
-    let (mut free, mut objects) = (0, 0);
+/// What this driver has: how often its context is retained, and modules, streams, events and
+/// allocations.
+#[derive(Debug, PartialEq)]
+struct Has {
+    contexts: usize,
+    objects: usize,
+}
+
+fn driver_has() -> Has {
+    let (mut contexts, mut objects) = (0, 0);
     // SAFETY: it writes two numbers.
-    let result = unsafe { cust::sys::cuMemGetInfo_v2(&mut free, &mut objects) };
+    let result = unsafe { cust::sys::cuMemGetInfo_v2(&mut contexts, &mut objects) };
     assert_eq!(result, cust::sys::CUresult::CUDA_SUCCESS);
-    objects
+    Has { contexts, objects }
 }

@@ -29,18 +29,18 @@ pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     let b_values = pairs.b.map(|b| scaled(b, scale)).transpose()?;
     let a = Rows::new(pairs.a, &a_values);
     let b = (pairs.b.zip(b_values.as_deref())).map(|(b, values)| Rows::new(b, values));
-    let write = |result: &mut [f64]| match b {
+    let write = |result: &mut [f64], is_new| match b {
         Some(b) => {
             distances(a, b, finish, result);
             Ok(())
         }
-        None => pairwise(a, finish, result),
+        None => pairwise(a, finish, result, is_new),
     };
     if let Some(places) = pairs.out.as_slice_mut() {
-        return write(places);
+        return write(places, pairs.is_new);
     }
     let mut result = zeroed(pairs.out.len())?;
-    write(&mut result)?;
+    write(&mut result, false)?;
     let result = ArrayView2::from_shape(pairs.out.raw_dim(), &result).expect("as many");
     assign(pairs.out.view_mut(), &result);
     Ok(())
@@ -66,6 +66,7 @@ pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
         a: a.view(),
         b: b.as_ref().map(|b| b.view()),
         out: places.expect("a distance for each pair"),
+        is_new: true,
     })?;
     out.buffer_mut().copy_from(&result)
 }
@@ -105,14 +106,20 @@ fn distances(a: Rows, b: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut 
     });
 }
 
-/// As [`distances`], of the rows of `a` to each other. Each pair is computed once.
-fn pairwise(a: Rows, finish: impl Fn(f64) -> f64 + Sync, result: &mut [f64]) -> Result<()> {
+/// As [`distances`], of the rows of `a` to each other. Each pair is computed once. The pages of a
+/// new result are allocated when they are written.
+fn pairwise(
+    a: Rows,
+    finish: impl Fn(f64) -> f64 + Sync,
+    result: &mut [f64],
+    is_new: bool,
+) -> Result<()> {
     let n = a.count;
     let blocks = n.div_ceil(LINES);
     // Each block's rows up to the diagonal, the longest first: no thread is left alone at the end.
     let end = |block: usize| n.min((block + 1) * LINES);
-    // Includes the result, whose pages are allocated when they are written.
-    let numbers = n.saturating_mul(n + n / 2);
+    let of_result = if is_new { n } else { 0 };
+    let numbers = n.saturating_mul(of_result + n / 2);
     require_available(numbers.saturating_mul(size_of::<f64>()))?;
     let mut below = parallel::try_map((0..blocks).rev(), |block| {
         let first = block * LINES;

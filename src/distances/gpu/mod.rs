@@ -24,6 +24,7 @@ pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<
         a: &a,
         b: b.as_ref(),
         out: &mut out,
+        is_new: true,
     })?;
     match pairs.out.as_slice_mut() {
         Some(places) => out.buffer().copy_to(places)?,

@@ -100,12 +100,19 @@ pub fn distance(
     }
 }
 
+/// The most tasks for pairs.
+const MOST_TASKS: usize = 1 << 12;
+
 /// Returns the rows and columns of the result that a task computes: several rows if there are
 /// enough, and otherwise a part of one row, so that no thread is idle. Pairs have one column, and
-/// share no rows of `b`.
+/// share no rows of `b`: so many tasks that long sequences do not leave threads idle, but not one
+/// for each of many pairs.
 fn task_shape(rows: usize, columns: usize, threads: usize) -> (usize, usize) {
     let least_tasks = 4 * threads;
-    if columns > 1 && rows / LINES >= least_tasks {
+    if columns == 1 {
+        return (rows.div_ceil(MOST_TASKS), 1);
+    }
+    if rows / LINES >= least_tasks {
         return (LINES, columns);
     }
     (1, columns.div_ceil(least_tasks.div_ceil(rows)))
@@ -166,6 +173,7 @@ mod tests {
         assert_eq!(task_shape(64, 7, 16), (1, 7));
         assert_eq!(task_shape(1, 3, 16), (1, 1));
         // Pairs.
-        assert_eq!(task_shape(10_000, 1, 16), (1, 1));
+        assert_eq!(task_shape(MOST_TASKS, 1, 16), (1, 1));
+        assert_eq!(task_shape(100_000_000, 1, 16), (24_415, 1));
     }
 }

@@ -28,22 +28,7 @@ impl Programs {
         }
         let mut built = BTreeMap::new();
         for (folder, names) in names {
-            let (mut arguments, option): (Vec<&str>, _) = match folder {
-                "benches" => (
-                    vec!["bench", "--no-run", "--package", "gridstride"],
-                    "--bench",
-                ),
-                "examples" => (
-                    vec!["build", "--release", "--package", "gridstride"],
-                    "--example",
-                ),
-                _ => (vec!["build", "--release"], "--package"),
-            };
-            arguments.extend(["--features", "cuda"]);
-            for name in names {
-                arguments.extend([option, name]);
-            }
-            for program in cargo::build(&arguments, false)? {
+            for program in cargo::build(&arguments(folder, &names), false)? {
                 built.insert((folder.to_owned(), program.name), program.executable);
             }
         }
@@ -58,5 +43,67 @@ impl Programs {
         };
         let path = path.filter(|path| Path::is_file(path));
         Ok(path.ok_or_else(|| format!("there is no program {folder}/{name}"))?)
+    }
+}
+
+/// The arguments by which cargo builds programs of a folder of a bundle.
+fn arguments<'a>(folder: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let (mut arguments, option) = match folder {
+        "benches" => (
+            vec![
+                "bench",
+                "--no-run",
+                "--package",
+                "gridstride_benches",
+                "--features",
+                "cuda",
+            ],
+            "--bench",
+        ),
+        _ => (
+            vec!["build", "--release", "--package", "gridstride_cli"],
+            "--bin",
+        ),
+    };
+    for name in names {
+        arguments.extend([option, name]);
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::process::Command;
+
+    use super::*;
+    use crate::bench::steps::STEPS;
+    use crate::workspace;
+
+    #[test]
+    fn cargo_builds_the_programs_of_all_steps() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+        let mut metadata = Command::new(cargo);
+        metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);
+        let output = metadata.current_dir(workspace()).output().unwrap();
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        for command in STEPS.iter().flat_map(|step| &step.commands) {
+            let Program::Ours(folder, name) = Line::parse(command).program else {
+                continue;
+            };
+            let arguments = arguments(&folder, &[&name]);
+            let option = arguments.iter().position(|word| *word == "--package");
+            let package = arguments[option.unwrap() + 1];
+            let [.., kind, _] = arguments[..] else {
+                panic!("{arguments:?}");
+            };
+            let package = packages.iter().find(|found| found["name"] == package);
+            let targets = package.unwrap()["targets"].as_array().unwrap();
+            let is_target = |target: &serde_json::Value| {
+                target["name"] == *name && target["kind"][0] == kind.trim_start_matches('-')
+            };
+            assert!(targets.iter().any(is_target), "{command}: {arguments:?}");
+        }
     }
 }

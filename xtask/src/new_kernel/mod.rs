@@ -40,8 +40,8 @@ const LEFT: &str = "\
    the files and forms of calls that CONTRIBUTING.md lists. Correct the barriers in tests/repository/ptx.rs.
 2. cargo fmt, then `cargo test --test kernels -- NAME::` and `cargo test --test repository`.
 3. `cargo xtask ptx NAME` after each change of the kernels, and `cargo xtask api` for docs/public-api.
-4. Write examples/NAME.rs and a subcommand in cli/src/NAME, a benchmark benches/NAME.rs with its step in
-   xtask/src/bench/steps.rs, and the page docs/guide/NAME.md.
+4. Write examples/NAME.rs and a subcommand in cli/src/NAME, a benchmark benches/NAME.rs with its [[bench]] in
+   benches/Cargo.toml and its step in xtask/src/bench/steps.rs, and the page docs/guide/NAME.md.
 5. List the kernel in README.md, docs/guide/README.md, docs/guide/calls.md, the release order of CONTRIBUTING.md and
    CHANGELOG.md.";
 

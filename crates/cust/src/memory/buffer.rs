@@ -89,7 +89,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         match self.address {
             0 => Ok(()),
             // SAFETY: allocated in this context, and freed once.
-            address => self.owner.run(|| unsafe { sys::cuMemFree_v2(address) }),
+            address => self.owner.destroy(|| unsafe { sys::cuMemFree_v2(address) }),
         }
     }
 }
@@ -138,11 +138,11 @@ impl<A: DeviceCopy + Pod> DeviceBuffer<A> {
         if !self.address.is_multiple_of(align_of::<B>() as u64) {
             return Err(PodCastError::TargetAlignmentGreaterAndInputNotAligned);
         }
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
         Ok(DeviceBuffer {
             address: this.address,
             length,
-            owner: this.owner,
+            owner: std::mem::replace(&mut this.owner, Owner::NONE),
             of: PhantomData,
         })
     }
@@ -224,7 +224,9 @@ impl<T: DeviceCopy> DeviceBox<T> {
 
     /// Returns the pointer without freeing the memory, which is left to the caller.
     pub fn into_device(b: DeviceBox<T>) -> DevicePointer<T> {
-        DevicePointer::from_raw(ManuallyDrop::new(b.buffer).address)
+        let mut buffer = ManuallyDrop::new(b.buffer);
+        buffer.owner.release();
+        DevicePointer::from_raw(buffer.address)
     }
 
     /// Frees the memory. Dropping the value does the same and ignores an error.
