@@ -45,6 +45,7 @@ mod tests {
 
     /// Arrays around the limits of slots and blocks arrive, also from blocks that are used again.
     #[test]
+    #[cfg_attr(miri, ignore = "too many bytes for an interpreter")]
     fn arrays_of_all_lengths_arrive() {
         let gpu = Device::cuda(0);
         assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
