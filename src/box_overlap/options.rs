@@ -3,11 +3,11 @@
 /// The algorithm of a search. All algorithms find the same pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// The algorithm that is expected to be faster. On GPUs `Auto` searches among up to about
-    /// 2¹⁸ pairs of at most 1024 boxes in each set by one kernel, which tests every pair. Otherwise `Auto` tests every pair if one set
-    /// is small, and else tries the index and switches to brute force if a sample predicts many
-    /// pairs, or long paths through the tree. `Auto` takes at most about twice as long as the faster
-    /// algorithm. The CPU chooses by the numbers of boxes.
+    /// The algorithm that is expected to be faster. On GPUs `Auto` searches among up to about 2¹⁸
+    /// pairs of at most 1024 boxes in each set by one kernel, which tests every pair. Otherwise
+    /// `Auto` tests every pair if one set is small, and else tries the index and switches to brute
+    /// force if a sample predicts many pairs, or long paths through the tree. `Auto` takes at most
+    /// about twice as long as the faster algorithm. The CPU chooses by the numbers of boxes.
     #[default]
     Auto,
     /// Tests every pair: best on the CPU for small sets, on a GPU if one set is small, and on both if

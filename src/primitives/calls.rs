@@ -100,8 +100,9 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
     sorted.during(SORT_KEYS)
 }
 
-/// As [`sort_keys`], but also moves the values with their keys. On a GPU the call takes as much memory
-/// as keys and values, a byte more for each key at most, and 19 KB; on the CPU 44 bytes for each key.
+/// As [`sort_keys`], but also moves the values with their keys. On a GPU the call takes as much
+/// memory as keys and values, a byte more for each key at most, and 19 KB; on the CPU 44 bytes for
+/// each key.
 ///
 /// # Errors
 /// Those of [`sort_keys`], [`Error::Shape`] unless there is one value for each key, and

@@ -106,11 +106,18 @@ impl Owner {
         let (mut device, mut primary) = (0, std::ptr::null_mut());
         // SAFETY: it writes one device.
         unsafe { sys::cuCtxGetDevice(&mut device) }.to_result()?;
+        let (mut flags, mut is_active) = (0, 0);
+        // SAFETY: it writes two numbers; the device is the driver's.
+        unsafe { sys::cuDevicePrimaryCtxGetState(device, &mut flags, &mut is_active) }
+            .to_result()?;
+        if is_active == 0 {
+            // Another library's context, which the library keeps. Retaining would make one.
+            return Ok(owner);
+        }
         // SAFETY: it writes one handle; the device is the driver's.
         unsafe { sys::cuDevicePrimaryCtxRetain(&mut primary, device) }.to_result()?;
         owner.device = Some(device);
         if primary != owner.context {
-            // Another library's context, which the library keeps.
             owner.release();
         }
         Ok(owner)
@@ -122,11 +129,12 @@ impl Owner {
         unsafe { sys::cuCtxPushCurrent_v2(self.context) }.to_result()?;
         let result = call();
         let mut popped = std::ptr::null_mut();
-        // SAFETY: it takes away the context from above, and writes its handle.
-        let restored = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        // SAFETY: it takes away the context from above, and writes its handle. After an error the
+        // object is gone all the same.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
         result.to_result()?;
         self.release();
-        restored.to_result()
+        Ok(())
     }
 
     /// Keeps the context no longer.

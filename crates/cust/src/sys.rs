@@ -181,6 +181,7 @@ functions! {
     // Contexts.
     fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
+    fn cuDevicePrimaryCtxGetState(dev: CUdevice, flags: *mut c_uint, active: *mut c_int);
     fn cuCtxPushCurrent_v2(ctx: CUcontext);
     fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
     fn cuCtxSynchronize();

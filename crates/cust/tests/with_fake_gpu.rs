@@ -75,6 +75,16 @@ pub extern "C" fn cuDevicePrimaryCtxRelease_v2(device: c_int) -> c_int {
     0
 }
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDevicePrimaryCtxGetState(
+    device: c_int,
+    flags: *mut c_uint,
+    active: *mut c_int,
+) -> c_int {
+    assert_eq!(device, 40);
+    unsafe { (*flags, *active) = (0, (*RETAINED.lock().unwrap() > 0).into()) };
+    0
+}
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetDevice(device: *mut c_int) -> c_int {
     unsafe { *device = 40 };
     0

@@ -12,6 +12,7 @@ use super::stream::Event;
 use crate::Result;
 use crate::device::copy_bytes;
 use cust::sys;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes of a block: the arrays of a large batch of sequences.
@@ -26,8 +27,8 @@ const OF_GPU: usize = 4;
 /// The blocks of a GPU.
 #[derive(Default)]
 pub struct UploadBlocks {
-    /// Those that no call uses.
-    free: Vec<UploadBlock>,
+    /// Those that no call uses, the one that was used last at the end.
+    free: VecDeque<UploadBlock>,
     /// The number of all.
     made: usize,
 }
@@ -37,14 +38,14 @@ impl UploadBlocks {
     /// or the host cannot lock memory.
     pub fn take(&mut self, primary: &Arc<Primary>) -> Option<UploadBlock> {
         if self.free.is_empty() && self.made < OF_GPU {
-            self.free.push(UploadBlock::new(primary).ok()?);
+            self.free.push_back(UploadBlock::new(primary).ok()?);
             self.made += 1;
         }
-        self.free.pop()
+        self.free.pop_front()
     }
 
     pub fn put_back(&mut self, block: UploadBlock) {
-        self.free.push(block);
+        self.free.push_back(block);
     }
 }
 
@@ -103,7 +104,9 @@ impl Uploads {
         }
         if self.blocks.is_empty() {
             self.blocks.push(self.gpu.upload_block()?);
-            self.used = BLOCK;
+            if let Err(error) = self.wait_for_last() {
+                return Some(Err(error));
+            }
         }
         let chunks = source.chunks(BLOCK).enumerate();
         Some(
@@ -137,13 +140,18 @@ impl Uploads {
 
     /// Makes a block that no copy uses the last one.
     fn take_next_block(&mut self) -> Result<()> {
-        // Until it is known that no copy uses the block.
-        self.used = BLOCK;
         let has_all = self.blocks.len() == BLOCKS;
         match (!has_all).then(|| self.gpu.upload_block()).flatten() {
             Some(block) => self.blocks.push(block),
             None => self.blocks.rotate_left(1),
         }
+        self.wait_for_last()
+    }
+
+    /// Waits for the copies from the last block, which is then empty.
+    fn wait_for_last(&mut self) -> Result<()> {
+        // Until it is known that no copy uses the block.
+        self.used = BLOCK;
         if let Some(block) = self.blocks.last() {
             block.copied.synchronize()?;
         }

@@ -87,7 +87,10 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
     fn free(&mut self) -> CudaResult<()> {
         match self.address {
-            0 => Ok(()),
+            0 => {
+                self.owner.release();
+                Ok(())
+            }
             // SAFETY: allocated in this context, and freed once.
             address => self.owner.destroy(|| unsafe { sys::cuMemFree_v2(address) }),
         }
@@ -222,7 +225,8 @@ impl<T: DeviceCopy> DeviceBox<T> {
         Self { buffer }
     }
 
-    /// Returns the pointer without freeing the memory, which is left to the caller.
+    /// Returns the pointer without freeing the memory, which is left to the caller. The memory lives
+    /// as long as its context, which the box keeps no longer.
     pub fn into_device(b: DeviceBox<T>) -> DevicePointer<T> {
         let mut buffer = ManuallyDrop::new(b.buffer);
         buffer.owner.release();
