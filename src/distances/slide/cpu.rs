@@ -104,9 +104,9 @@ pub fn distance(
 const MOST_TASKS: usize = 1 << 12;
 
 /// Returns the rows and columns of the result that a task computes: several rows if there are
-/// enough, and otherwise a part of one row, so that no thread is idle. Pairs have one column, and
-/// share no rows of `b`: so many tasks that long sequences do not leave threads idle, but not one
-/// for each of many pairs.
+/// enough, and otherwise a part of one row, so that no thread is idle. Pairs have one column and
+/// share no rows of `b`. They get at most [`MOST_TASKS`]: enough that a long sequence leaves no
+/// thread idle, since a task takes memory and a lock.
 fn task_shape(rows: usize, columns: usize, threads: usize) -> (usize, usize) {
     let least_tasks = 4 * threads;
     if columns == 1 {
