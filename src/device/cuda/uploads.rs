@@ -108,12 +108,8 @@ impl Uploads {
                 return Some(Err(error));
             }
         }
-        let chunks = source.chunks(BLOCK).enumerate();
-        Some(
-            chunks
-                .map(|(number, chunk)| self.start_chunk(chunk, to, number * BLOCK))
-                .collect(),
-        )
+        let mut chunks = source.chunks(BLOCK).enumerate();
+        Some(chunks.try_for_each(|(number, chunk)| self.start_chunk(chunk, to, number * BLOCK)))
     }
 
     /// Starts a copy of at most a block to the bytes from `start` on.

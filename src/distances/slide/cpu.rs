@@ -105,8 +105,8 @@ const MOST_TASKS: usize = 1 << 12;
 
 /// Returns the rows and columns of the result that a task computes: several rows if there are
 /// enough, and otherwise a part of one row, so that no thread is idle. Pairs have one column and
-/// share no rows of `b`. They get at most [`MOST_TASKS`]: enough that a long sequence leaves no
-/// thread idle, since a task takes memory and a lock.
+/// share no rows of `b`. They get at most [`MOST_TASKS`]: a task takes memory and a lock, and these
+/// are enough that a long sequence leaves no thread idle.
 fn task_shape(rows: usize, columns: usize, threads: usize) -> (usize, usize) {
     let least_tasks = 4 * threads;
     if columns == 1 {
