@@ -4,8 +4,8 @@ use crate::device::Device;
 use crate::error::CudaResult;
 use crate::sys::{self, CUcontext, CUdevice, CUresult};
 
-/// A device's primary context, which all CUDA libraries of the process share. Kept until it is
-/// dropped, and so are all streams, events, modules and buffers that were made while it was current.
+/// A device's primary context, which all CUDA libraries of the process share. Kept until this value
+/// is dropped, and so is every stream, event, module and buffer that was made in the context.
 #[derive(Debug)]
 pub struct Context {
     inner: CUcontext,
@@ -79,7 +79,7 @@ impl CurrentContext {
 #[derive(Debug)]
 pub(crate) struct Owner {
     context: CUcontext,
-    /// The device whose primary context this is, if it is one.
+    /// The device, if this is its primary context.
     device: Option<CUdevice>,
 }
 

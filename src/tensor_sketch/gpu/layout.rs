@@ -140,7 +140,7 @@ impl Segment {
 /// cut has a batch to itself.
 pub struct Batches<I: Iterator<Item = Segment>> {
     segments: Peekable<Enumerate<I>>,
-    /// What is left of a sequence that is cut.
+    /// The rest of a sequence that is cut, and the number of the sequence.
     rest: Option<(usize, Segment)>,
     capacity: Capacity,
 }

@@ -196,8 +196,8 @@ where
     }
 }
 
-/// Asks for the values of the bucket that begins at a point, of which in most cases one cache line
-/// is enough.
+/// Prefetches the first values of the bucket that begins at a point: a cache line, which holds all
+/// values of a short bucket.
 #[inline(always)]
 pub fn prepare(source: &impl Source, point: usize) {
     if let Some((_, values)) = source.values() {

@@ -10,8 +10,8 @@ pub const TOGETHER: usize = 4;
 
 /// How several buckets with the same number of values are reduced.
 pub trait Together<S>: Sync {
-    /// Returns the states of the buckets' values, bit by bit those of
-    /// [`Aggregate::push`](time_series_kernels::Aggregate::push), if there is a faster way.
+    /// Returns the states of the buckets' values, if there is a faster way than to push one value
+    /// after the other. The states have the same bits.
     #[inline(always)]
     fn states<T: Real>(&self, _arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[S; TOGETHER]> {
         None
