@@ -46,7 +46,7 @@ pub struct Persistent<C, S = f32> {
     pub m: u32,
     /// Columns of B and C.
     pub n: u32,
-    /// Columns of A, rows of B.
+    /// Columns of A, rows of B; with [`section`](Self::section), the length of the sums.
     pub k: u32,
     /// How many of k each part sums, a multiple of 64.
     pub k_part: u32,
@@ -54,6 +54,10 @@ pub struct Persistent<C, S = f32> {
     pub parts: u32,
     /// Matrices.
     pub batch: u32,
+    /// The length of the sections of A and B, a multiple of 64, if they are those of
+    /// [`split`](crate::split), else 0. Then k counts the products of sections: see [`k_of`](Self::k_of).
+    /// Only the kernels for 16 bits compute them.
+    pub section: u32,
     /// 1 if A has a matrix for each of the batch, 0 if they share one.
     pub a_step: u32,
     /// The same for B.
@@ -62,6 +66,25 @@ pub struct Persistent<C, S = f32> {
     pub alpha: S,
     /// Factor of C, which is not read if it is 0.
     pub beta: S,
+}
+
+impl<C, S> Persistent<C, S> {
+    /// Where the products for `k` have their k in A and in B.
+    ///
+    /// The products of sections are, the smallest first: three of third by first terms, second by
+    /// second and first by third; two of second by first terms and first by second; and one of first
+    /// by first terms.
+    #[inline(always)]
+    fn k_of(&self, k: u32) -> [u32; 2] {
+        let section = self.section;
+        if k < 3 * section {
+            [k, k + section]
+        } else if k < 5 * section {
+            [k - 2 * section, k - 2 * section]
+        } else {
+            [k - 2 * section, k - 5 * section]
+        }
+    }
 }
 
 /// The tiles of this block.
@@ -141,16 +164,16 @@ unsafe fn copy<C: Copy, const COLUMNS: u32, const STAGES: u32, const A: bool, co
         let of_batch = |step| (place.matrix * step) as i32;
         let mut stage = 0;
         while stage < place.stages {
-            let k = (place.k + stage * DEPTH) as i32;
+            let [k_of_a, k_of_b] = product.k_of(place.k + stage * DEPTH).map(|k| k as i32);
             let (full, empty) = (ring.full_of(ring.stage), ring.empty_of(ring.stage));
             // SAFETY: the phase before, of which the first one has no reads, is over when all have
             // read the stage. Copies of its bytes follow.
             unsafe {
                 empty.wait(ring.parity ^ 1);
                 full.arrive_and_expect(ring.bytes);
-                let of_a = [row, k, of_batch(product.a_step)];
+                let of_a = [row, k_of_a, of_batch(product.a_step)];
                 load::<ROWS, A>(ring.tiles(), a, of_a, full);
-                let of_b = [column, k, of_batch(product.b_step)];
+                let of_b = [column, k_of_b, of_batch(product.b_step)];
                 load::<COLUMNS, B>(ring.tiles().offset(BYTES_A), b, of_b, full);
             }
             ring.advance();

@@ -3,7 +3,8 @@
 //! Each number is a sum of three terms, of which the second is at most 2⁻⁸ and the third at most
 //! 2⁻¹⁶ times the number. Of the nine products of terms of A and B, three are left out, which
 //! together are at most 2⁻²² of the product of the numbers. Those that are equally small are summed
-//! as one product along a longer k, the smallest first.
+//! as one product along a longer k, the smallest first. Persistent blocks sum all of them in one
+//! launch, with the first sum of the largest: C is then read and written less often.
 //!
 //! [`Precision::F32ByBf16x6`]: crate::matmul::Precision::F32ByBf16x6
 
@@ -11,18 +12,46 @@ use std::ops::RangeInclusive;
 
 use cuda_std::DeviceSliceMut;
 use cuda_std::host::Kernel;
-use matmul_kernels::{Factor, SECTIONS, SPLIT_THREADS, Splitting, split_blocks};
+use matmul_kernels::{Factor, Launch, SECTIONS, SPLIT_THREADS, Splitting, split_blocks};
 use num_traits::One;
 
+use super::choice::{Choice, choose};
 use super::factor::{is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE};
+use super::tuning::Gpu;
 use crate::device::{Buffer, LaunchConfig};
 use crate::matmul::input::Sizes;
 use crate::matmul::options::{EMULATED_CHUNK, EMULATED_SUM, Instructions};
 use crate::{Device, Result};
 
+/// What the length of a section is a multiple of: the k of a stage of persistent blocks, so that no
+/// stage has elements of two sections.
+const SECTION_MULTIPLE: usize = 64;
+
 impl<T: HasKernels> Job<'_, T> {
+    /// Computes a product of sections in one launch; `false` if its fastest kernel cannot.
+    ///
+    /// # Safety
+    /// The factors and C are of the device and have the sizes and sections, and nothing else uses C.
+    unsafe fn run_sections(&self, allowed: RangeInclusive<Instructions>) -> Result<bool> {
+        let families = T::KERNELS.families(self.options.precision, allowed);
+        let gpu = Gpu::of(self.device);
+        let choice = choose(families, &gpu, self.whole, &self.a, &self.b);
+        // A packed copy would not have the sections.
+        let has_sections = |choice: &Choice<T>| {
+            matches!(choice.tile.kernel, Launch::Persistent { .. })
+                && !(choice.packs_a || choice.packs_b)
+                && self.section.is_multiple_of(choice.tile.depth as usize)
+        };
+        let Some(choice) = choice.filter(has_sections) else {
+            return Ok(false);
+        };
+        // SAFETY: the caller vouches for the factors and C.
+        unsafe { self.run_tiled(&choice)? };
+        Ok(true)
+    }
+
     /// Computes the job in chunks of k by the kernels for the terms of the elements, with one of
     /// these instructions; `false` if the device has no room for them.
     ///
@@ -51,29 +80,41 @@ impl<T: HasKernels> Job<'_, T> {
             // Freed after the kernels have run.
             let (a, b) = (chunk(self.a, m, true)?, chunk(self.b, n, false)?);
             let section = a.section;
+            let product = |[first_of_a, first_of_b]: [usize; 2], k, section, beta| Job::<T::Term> {
+                operation: self.operation,
+                device: self.device,
+                options: self.options,
+                a: a.starting_at(first_of_a),
+                b: b.starting_at(first_of_b),
+                c: self.c,
+                sizes: Sizes { k, ..self.sizes },
+                whole: Sizes { k, ..self.whole },
+                section,
+                alpha: self.alpha,
+                beta,
+            };
+            let first_sum = EMULATED_SUM.min(section);
+            let together = product([0, 0], 5 * section + first_sum, section, beta);
+            // SAFETY: the caller vouches for C; A and B are copies with these sections.
+            let are_together = unsafe { together.run_sections(allowed.clone())? };
+            if are_together {
+                beta = T::Sum::one();
+            }
             // Third by first terms, second by second and first by third; second by first terms and
             // first by second.
-            let small = [(0, section, 3 * section), (section, section, 2 * section)];
+            let small = [
+                ([0, section], 3 * section),
+                ([section, section], 2 * section),
+            ];
             // First by first terms, with infinities and NaN.
             let large = (0..section).step_by(EMULATED_SUM).map(|first| {
                 let length = EMULATED_SUM.min(section - first);
-                (3 * section + first, first, length)
+                ([3 * section + first, first], length)
             });
-            for (first_of_a, first_of_b, k) in small.into_iter().chain(large) {
-                let product = Job::<T::Term> {
-                    operation: self.operation,
-                    device: self.device,
-                    options: self.options,
-                    a: a.starting_at(first_of_a),
-                    b: b.starting_at(first_of_b),
-                    c: self.c,
-                    sizes: Sizes { k, ..self.sizes },
-                    whole: Sizes { k, ..self.whole },
-                    alpha: self.alpha,
-                    beta,
-                };
-                // SAFETY: the caller vouches for C; A and B are copies with these sections.
-                if !unsafe { product.run_by(allowed.clone())? } {
+            let done = if are_together { small.len() + 1 } else { 0 };
+            for (firsts, k) in small.into_iter().chain(large).skip(done) {
+                // SAFETY: as above.
+                if !unsafe { product(firsts, k, 0, beta).run_by(allowed.clone())? } {
                     return Ok(false);
                 }
                 beta = T::Sum::one();
@@ -88,7 +129,7 @@ struct Sections<T: HasKernels> {
     /// Holds the memory.
     _terms: Buffer<T>,
     factor: Factor<T::Bits>,
-    /// The length of a section along k: a multiple of 8, with zeros at the end.
+    /// The length of a section along k: a multiple of [`SECTION_MULTIPLE`], with zeros at the end.
     section: usize,
 }
 
@@ -117,7 +158,7 @@ unsafe fn split<T: HasKernels>(
 ) -> Result<Sections<T::Term>> {
     let is_single = from.stride_batch == 0;
     let batch = if is_single { 1 } else { batch };
-    let section = k.next_multiple_of(8);
+    let section = k.next_multiple_of(SECTION_MULTIPLE);
     let mut terms = device.alloc::<T::Term>(batch * SECTIONS * outer * section)?;
     // The copy has the order of the factor if its kernels then read 16 bytes at a time.
     let is_across = from.stride.unsigned_abs() < from.stride_k.unsigned_abs()

@@ -148,6 +148,7 @@ fn run<T: HasKernels, C: OutputOf<T>>(
                 ..sizes
             },
             whole,
+            section: 0,
             alpha: product.alpha,
             beta: product.beta,
         };
@@ -255,6 +256,7 @@ impl<T: HasKernels> Job<'_, T> {
             c: self.c,
             sizes: self.sizes,
             whole: self.whole,
+            section: 0,
             alpha: self.alpha,
             beta: self.beta,
         };

@@ -3,7 +3,7 @@
 use cuda_std::host::TensorTiles;
 use cuda_std::tensor::TensorMap;
 use cuda_std::{DeviceParam, DeviceSliceMut};
-use matmul_kernels::{Factor, Pattern, Persistent, PersistentKernel, Tile};
+use matmul_kernels::{Factor, Pattern, Persistent, PersistentKernel, SECTIONS, Tile};
 
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE, Output};
@@ -39,6 +39,10 @@ impl<T: HasKernels> Job<'_, T> {
         (a, b): (Factor<T::Bits>, Factor<T::Bits>),
     ) -> Result<()> {
         let Sizes { batch, m, n, k, .. } = self.sizes;
+        let k = match self.section {
+            0 => k,
+            section => SECTIONS * section,
+        };
         let map = |factor, outer, rows, pattern| {
             let tiles = tensor_tiles(factor, [outer, k, batch], [rows, tile.depth], pattern);
             self.device.tensor_map(&tiles)
@@ -86,6 +90,7 @@ impl<T: HasKernels> Job<'_, T> {
             k_part: common.cut.k_part as u32,
             parts: common.cut.parts as u32,
             batch: batch as u32,
+            section: self.section as u32,
             a_step,
             b_step,
             alpha,

@@ -42,7 +42,7 @@ const MORE_SIZES: &[Sizes] = &[
 ];
 
 /// Multiplies A and B of these sizes, each stored by rows or by columns, on each device.
-fn check_layouts<T: Scalar>(devices: &[Device], with: MatMul, sizes: Sizes) {
+pub fn check_layouts<T: Scalar>(devices: &[Device], with: MatMul, sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
     let expected = Expected::new(a.view(), b.view());
     let [a_columns, b_columns] =

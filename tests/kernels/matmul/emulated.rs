@@ -7,12 +7,21 @@ use half::bf16;
 use matmul_kernels::{SECTIONS, SPLIT_THREADS, Splitting, split_blocks, split_f32};
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 
+use super::calls::check_layouts;
 use super::kernels::{Layout, MODULE, length, place};
 use super::tiles::has;
-use super::{check, check_product, factors, has_instructions, random};
+use super::{check, check_product, factors, for_sizes, has_instructions, random};
 use crate::common::{Random, assert_error, devices, is_slow, with_kernels};
 
 const EMULATED: Precision = Precision::F32ByBf16x6;
+
+/// Emulation by the instructions that the device chooses, and by those of warp groups, which sum
+/// the products of all sections in one launch.
+fn emulations(device: &Device) -> impl Iterator<Item = MatMul> {
+    let asked = [Instructions::Auto, Instructions::WarpGroup];
+    let with = asked.map(|asked| MatMul::new().precision(EMULATED).instructions(asked));
+    (with.into_iter()).filter(move |&with| has_instructions(device, with))
+}
 
 /// Any bits of an `f32`: also NaN, infinities, and numbers below the normal ones.
 fn any(index: usize) -> f32 {
@@ -195,7 +204,6 @@ fn few_terms_would_not_be_within_the_bound() {
 /// A number times a power of two is exact: its terms are added without rounding.
 #[test]
 fn products_with_a_permutation_are_exact() {
-    let with = MatMul::new().precision(EMULATED);
     let size = 72;
     // Of all magnitudes whose terms are all there.
     let numbers = Array2::from_shape_fn((size, 40), |(row, column)| {
@@ -212,10 +220,12 @@ fn products_with_a_permutation_are_exact() {
         numbers[(row * 29 % size, column)]
     });
     for device in devices() {
-        let c = with.matmul(&device, permutation.view(), numbers.view());
-        assert_eq!(c.unwrap(), expected, "{device}");
-        let c = with.matmul(&device, numbers.t(), permutation.t());
-        assert_eq!(c.unwrap(), expected.t(), "{device}");
+        for with in emulations(&device) {
+            let c = with.matmul(&device, permutation.view(), numbers.view());
+            assert_eq!(c.unwrap(), expected, "{device}, {with:?}");
+            let c = with.matmul(&device, numbers.t(), permutation.t());
+            assert_eq!(c.unwrap(), expected.t(), "{device}, {with:?}");
+        }
     }
 }
 
@@ -253,7 +263,6 @@ fn small_numbers_have_an_absolute_error() {
 
 #[test]
 fn infinities_times_numbers_are_infinite() {
-    let with = MatMul::new().precision(EMULATED);
     // Second and third terms of powers of two are zero.
     let mut a = Array2::from_elem((40, 24), 2.0f32);
     let b = Array2::from_shape_fn((24, 48), |(_, column)| {
@@ -262,11 +271,12 @@ fn infinities_times_numbers_are_infinite() {
     a[(3, 5)] = f32::INFINITY;
     a[(4, 6)] = f32::NEG_INFINITY;
     a[(5, 0)] = f32::MAX;
-    for device in devices() {
+    let large = Array2::from_elem((40, 24), f32::MAX);
+    let check = |device: &Device, with: MatMul| {
         for turned in [false, true] {
             let c = match turned {
-                false => with.matmul(&device, a.view(), b.view()).unwrap(),
-                true => with.matmul(&device, b.t(), a.t()).unwrap().reversed_axes(),
+                false => with.matmul(device, a.view(), b.view()).unwrap(),
+                true => with.matmul(device, b.t(), a.t()).unwrap().reversed_axes(),
             };
             for column in 0..48 {
                 let infinity = f32::INFINITY * b[(0, column)];
@@ -279,28 +289,44 @@ fn infinities_times_numbers_are_infinite() {
             }
         }
         // Sums that are too large, also those of smaller terms, which may have other signs.
-        let large = Array2::from_elem((40, 24), f32::MAX);
-        let c = with.matmul(&device, large.view(), large.t()).unwrap();
+        let c = with.matmul(device, large.view(), large.t()).unwrap();
         assert!(c.iter().all(|c| !c.is_finite()), "{device}");
+    };
+    for device in devices() {
+        emulations(&device).for_each(|with| check(&device, with));
     }
 }
 
 /// Around the sums of 2048 and the chunks of 4096.
 #[test]
 fn long_sums() {
-    let with = MatMul::new().precision(EMULATED);
     for device in devices() {
         let lengths: &[usize] = match is_slow(&device) {
             true => &[2047, 2057, 4097],
             false => &[1024, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 20_000],
         };
-        for &k in lengths {
-            let (a, b) = factors::<f32>((20, k, 24));
-            check_product(&device, with, a.view(), b.view());
-            let (a, b) = (full((17, k), 3), full((k, 24), 4));
-            check_product(&device, with, a.view(), b.view());
+        for with in emulations(&device) {
+            for &k in lengths {
+                let (a, b) = factors::<f32>((20, k, 24));
+                check_product(&device, with, a.view(), b.view());
+                let (a, b) = (full((17, k), 3), full((k, 24), 4));
+                check_product(&device, with, a.view(), b.view());
+            }
         }
     }
+}
+
+/// Several tiles, in one part of k and in several, around the stages of 64 of k.
+#[test]
+fn tiles_of_warp_groups() {
+    let with = (MatMul::new().precision(EMULATED)).instructions(Instructions::WarpGroup);
+    let mut devices: Vec<_> = with_kernels().collect();
+    devices.retain(|device| has_instructions(device, with));
+    let sizes = [(40, 63, 72), (136, 64, 264), (129, 65, 65)];
+    let more = [(300, 2049, 520), (1000, 1000, 1000), (2047, 700, 4096)];
+    for_sizes(devices, &sizes, &more, |devices, sizes| {
+        check_layouts::<f32>(devices, with, sizes);
+    });
 }
 
 #[test]

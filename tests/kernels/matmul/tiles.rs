@@ -162,6 +162,7 @@ fn check<T, S>(
                     k_part: k_part as u32,
                     parts: parts as u32,
                     batch: batch as u32,
+                    section: 0,
                     a_step: 1,
                     b_step: 1,
                     alpha,
