@@ -292,7 +292,7 @@ impl<S: Codes> Extend<S> for Sequences {
 mod tests {
     use ndarray::{Array1, ArrayView1, array, s};
 
-    use super::Sequences;
+    use super::{PIECE, Sequences};
 
     #[test]
     fn views_with_any_strides() {
@@ -311,6 +311,21 @@ mod tests {
         assert_eq!(sequences.get(4).unwrap(), array![2, 4]);
         assert_eq!(sequences.get(5), None);
         assert_eq!((sequences.longest(), sequences.total_length()), (10, 18));
+    }
+
+    /// Around the pieces that threads copy.
+    #[test]
+    fn slices_are_copied_whole() {
+        let lengths = [0, 1, PIECE - 1, PIECE, 0, 2 * PIECE + 3];
+        let text = |length: usize| {
+            (0..length)
+                .map(|i| (i * 7 % 251) as u8)
+                .collect::<Vec<u8>>()
+        };
+        let texts = lengths.map(text);
+        let slices = texts.each_ref().map(|text| &text[..]);
+        let found = Sequences::try_from_slices(&slices).unwrap();
+        assert_eq!(found, texts.iter().collect());
     }
 
     #[test]

@@ -98,6 +98,9 @@ mod tests {
             });
             let values = buckets.each_ref().map(|values| &values[..]);
             let Some(states) = sums(Arch::new(), values) else {
+                #[cfg(target_arch = "x86_64")]
+                assert!(!std::arch::is_x86_feature_detected!("avx2"));
+                eprintln!("skipped: this processor has no vectors of four numbers");
                 return;
             };
             for (state, values) in states.iter().zip(values) {

@@ -104,6 +104,12 @@ fn leaves_nothing(device: &Device) {
     );
     let grown = after.resident - before.resident;
     assert!(grown <= 8 << 20, "{device}: {grown} resident bytes");
+    // Exact, but without what the driver keeps.
+    let counted = device.with_memory_limit(1 << 30);
+    for call in &calls {
+        (call.run)(&data, std::slice::from_ref(&counted)).unwrap();
+        assert_eq!(counted.memory_used(), Some(0), "{} on {device}", call.name);
+    }
     // Other processes may use the GPU too.
     let grown = after.device - before.device;
     assert!(grown <= 64 << 20, "{device}: {grown} bytes of the GPU");

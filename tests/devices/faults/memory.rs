@@ -49,7 +49,7 @@ fn succeeds(
             };
             let sentence = format!("{operation}: {failing} cannot allocate {requested} bytes");
             assert!(text.starts_with(&sentence), "{name} on {failing}: {text}");
-            let is_named = call.function().starts_with(operation);
+            let is_named = call.function() == operation;
             assert!(is_named || UPLOADS.contains(&operation), "{name}: {text}");
             named.insert(operation);
             false
@@ -65,7 +65,7 @@ fn check(call: &Call, data: &Data, device: &Device) {
     for number in 0.. {
         let from_here = [device.with_failing_allocations(number..u64::MAX)];
         if succeeds(call, data, &from_here, &expected, &mut named) {
-            let takes_memory = named.iter().any(|operation| name.starts_with(operation));
+            let takes_memory = named.contains(call.function());
             let needs_none = device.kind() == DeviceKind::Cpu || WITHOUT_BUFFERS.contains(&name);
             assert!(takes_memory || needs_none, "{name} on {device}: {named:?}");
             return;

@@ -9,7 +9,7 @@ use gridstride::distances::{
     slide_paired,
 };
 use gridstride::{Device, Error};
-use ndarray::{Array1, Array2, array, s};
+use ndarray::{Array1, Array2, Axis, array, s};
 
 use crate::common::{
     NO_DEVICE, Random, assert_error, devices, fails_with, gamma, least_memory, several,
@@ -100,9 +100,9 @@ fn check<T: Number>(device: &Device, a_counts: &[usize], b_counts: &[usize], dim
     let (a_end, b_end) = (a_offsets[count], b_offsets[count]);
     let windows_a = Windows::new(a.slice(s![..a_end, ..]), &a_offsets[..=count]).unwrap();
     let windows_b = Windows::new(b.slice(s![..b_end, ..]), &b_offsets[..=count]).unwrap();
-    let expected = expected.diag().to_owned().insert_axis(ndarray::Axis(1));
+    let expected = expected.diag().to_owned().insert_axis(Axis(1));
     let paired = squared.slide_paired(device, windows_a, windows_b).unwrap();
-    let column = |found: Array1<f64>| found.insert_axis(ndarray::Axis(1));
+    let column = |found: Array1<f64>| found.insert_axis(Axis(1));
     assert!(same(&column(paired), &expected), "{what}, paired");
     let paired = slide_paired(device, windows_a, windows_b).unwrap();
     assert!(is_root(&column(paired), &expected), "{what}, paired");
@@ -169,23 +169,21 @@ fn strided_views_and_existing_memory<T: Number>() {
             assert!(found.iter().all(|&x| x == 0.0) && gaps.iter().all(|&x| x == -1.0));
         }
         let squared = Distances::new().metric(SquaredL2);
-        let there = device.upload(&rows).unwrap();
-        let windows = DeviceWindows::new(&there, &offsets).unwrap();
-        let mut out = device.upload(&Array2::zeros((5, 5))).unwrap();
-        squared
-            .slide_distances_device_into(windows, windows, &mut out)
-            .unwrap();
-        let found = out.download().unwrap();
-        let mut each = device.upload(&Array1::zeros(5)).unwrap();
-        squared
-            .slide_paired_device_into(windows, windows, &mut each)
-            .unwrap();
-        let each = each.download().unwrap();
-        for i in 0..5 {
-            assert_eq!(found[[i, i]].is_nan(), i == 1);
-            assert_eq!(each[i].is_nan(), i == 1);
-            assert!(i == 1 || each[i] == 0.0 && found[[i, i]] == 0.0);
-        }
+        let (others, _) = sequences::<T>(&[2, 0, 3, 1, 4], 6, 8);
+        let on_host = [&rows, &others].map(|rows| Windows::new(rows.view(), &offsets).unwrap());
+        let expected = reference::slide_distances(on_host[0], on_host[1], SquaredL2);
+        let there = [&rows, &others].map(|rows| device.upload(rows).unwrap());
+        let [a, b] = there
+            .each_ref()
+            .map(|rows| DeviceWindows::new(rows, &offsets).unwrap());
+        let mut out = device.upload(&Array2::from_elem((5, 5), -1.0)).unwrap();
+        squared.slide_distances_device_into(a, b, &mut out).unwrap();
+        assert!(same(&out.download().unwrap(), &expected), "{device}");
+        let mut each = device.upload(&Array1::from_elem(5, -1.0)).unwrap();
+        squared.slide_paired_device_into(a, b, &mut each).unwrap();
+        let each = each.download().unwrap().insert_axis(Axis(1));
+        let expected = expected.diag().to_owned().insert_axis(Axis(1));
+        assert!(same(&each, &expected), "{device}");
     }
 }
 
@@ -204,12 +202,12 @@ fn over_several_devices_and_within_little_memory() {
     let b = Windows::new(b.view(), &b_offsets).unwrap();
     let squared = Distances::new().metric(SquaredL2);
     let expected = reference::slide_distances(a, b, SquaredL2);
-    let each = expected.diag().to_owned().insert_axis(ndarray::Axis(1));
+    let each = expected.diag().to_owned().insert_axis(Axis(1));
     let checked = |devices: &[Device]| {
         let found = squared.slide_distances(devices, a, b).unwrap();
         assert!(same(&found, &expected));
         let found = squared.slide_paired(devices, a, b).unwrap();
-        assert!(same(&found.insert_axis(ndarray::Axis(1)), &each));
+        assert!(same(&found.insert_axis(Axis(1)), &each));
     };
     for device in devices() {
         for count in [1, 2, 3, 30] {

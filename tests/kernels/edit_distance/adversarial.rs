@@ -51,6 +51,46 @@ fn pairs(m: usize, n: usize) -> Vec<(Pair, u32)> {
     ]
 }
 
+/// Pairs so long that a band around the diagonal is computed first, of which some have larger
+/// distances and are computed again.
+#[test]
+fn a_band_does_not_suffice_for_all_pairs() {
+    let n = 33_000;
+    let letters = |letter: u8, count| vec![letter; count];
+    let alternating = |first: usize| {
+        (first..first + n)
+            .map(|i| (i % 2) as u8)
+            .collect::<Vec<_>>()
+    };
+    let pairs = [
+        (letters(0, n), letters(0, n)),
+        (letters(0, n), letters(255, n)),
+        (letters(0, n - 3), letters(0, n)),
+        (letters(1, n + 1), letters(2, n)),
+        (alternating(0), alternating(1)),
+    ];
+    let expected = [0, n, 3, n + 1, 2].map(|distance| distance as u32);
+    let (a, b) = sides(&pairs);
+    for device in devices().into_iter().filter(|device| !is_slow(device)) {
+        assert_eq!(edit_distances(&device, &a, &b).unwrap().to_vec(), expected);
+        let within = |limit| {
+            EditDistance::new()
+                .with_limit(limit)
+                .edit_distances(&device, &a, &b)
+        };
+        let cut = expected.map(|distance| {
+            if distance > n as u32 {
+                ABOVE_LIMIT
+            } else {
+                distance
+            }
+        });
+        assert_eq!(within(n as u32).unwrap().to_vec(), cut, "{device}");
+        let few = expected.map(|distance| if distance > 3 { ABOVE_LIMIT } else { distance });
+        assert_eq!(within(3).unwrap().to_vec(), few, "{device}");
+    }
+}
+
 #[test]
 fn distances_that_are_known() {
     for device in devices() {

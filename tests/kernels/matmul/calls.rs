@@ -2,7 +2,7 @@
 
 use gridstride::Device;
 use gridstride::Number;
-use gridstride::matmul::{Instructions, MatMul, Precision, Scalar, gemm, matmul};
+use gridstride::matmul::{Instructions, MatMul, Precision, ResultIn, Scalar, gemm, matmul};
 use half::{bf16, f16};
 use ndarray::{Array2, Array3, Axis, array, s};
 use simt::{Limits, Simulator};
@@ -92,6 +92,41 @@ tests! {
     emulated_by_other_instructions => other_instructions::<f32>(Precision::F32ByBf16x6);
     f16_by_other_instructions => other_instructions::<f16>(Precision::Full);
     bf16_by_other_instructions => other_instructions::<bf16>(Precision::Full);
+}
+
+/// More matrices than one launch computes.
+#[test]
+fn more_products_than_a_grid_has_room_for() {
+    fn of_type<T: Scalar + ResultIn<T>>(device: &Device) {
+        let count = 65_541;
+        let numbers = |batch, (rows, columns), factor: usize| {
+            Array3::from_shape_fn((batch, rows, columns), |(i, row, column)| {
+                T::from_f64(((i * factor + 3 * row + column) % 31) as f64)
+            })
+        };
+        let a = numbers(count, (1, 2), 3);
+        for matrices in [1, count] {
+            let b = numbers(matrices, (2, 3), 5);
+            let (there, b_there) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+            let sums = MatMul::new().matmul_device(&there, &b_there).unwrap();
+            let rounded = MatMul::new().matmul_device_as::<T, _, _, _>(&there, &b_there);
+            let (sums, rounded) = (sums.download(), rounded.unwrap().download());
+            let (sums, rounded) = (sums.unwrap(), rounded.unwrap());
+            for (i, a) in a.outer_iter().enumerate() {
+                let b = b.index_axis(Axis(0), i.min(matrices - 1));
+                let expected = a.mapv(T::to_f64).dot(&b.mapv(T::to_f64));
+                let sum = sums.index_axis(Axis(0), i).mapv(Number::to_f64);
+                assert_eq!(sum, expected, "{device}, {matrices}: {i}");
+                let rounded = rounded.index_axis(Axis(0), i).mapv(T::to_f64);
+                let nearest = expected.mapv(|sum| T::from_f64(sum).to_f64());
+                assert_eq!(rounded, nearest, "{device}, {matrices}: {i}");
+            }
+        }
+    }
+    for device in with_kernels().filter(|device| !is_slow(device)) {
+        of_type::<f32>(&device);
+        of_type::<f16>(&device);
+    }
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod rounded;
 mod tiles;
 mod vectors;
 
-use gridstride::Device;
 use gridstride::matmul::{MatMul, Scalar};
+use gridstride::{Device, Error};
 use ndarray::{Array2, ArrayView2};
 
 use crate::common::products::Expected;
@@ -72,10 +72,11 @@ fn has_instructions(device: &Device, with: MatMul) -> bool {
     let one = ndarray::array![[1.0f64]];
     match with.matmul(device, one.view(), one.view()) {
         Ok(_) => true,
-        Err(error) => {
+        Err(error @ Error::Unavailable { .. }) => {
             eprintln!("skipped: {error}");
             false
         }
+        Err(error) => panic!("{device}: {error}"),
     }
 }
 

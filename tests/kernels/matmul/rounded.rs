@@ -86,6 +86,8 @@ fn of_every_size_and_layout() {
             (136, 65, 257),
             (8, 200, 16),
             (260, 8, 40),
+            // In parts of k.
+            (20, 1500, 24),
         ];
         for sizes in sizes {
             every_layout::<f16>(&device, sizes);
@@ -103,7 +105,7 @@ fn of_every_size_and_layout() {
 #[test]
 fn alpha_and_beta() {
     fn of_type<T: Scalar<Sum = f32> + ResultIn<T>>(device: &Device) {
-        for sizes in [(130, 72, 264), (37, 24, 19), (5, 0, 8)] {
+        for sizes in [(130, 72, 264), (37, 24, 19), (20, 1500, 24), (5, 0, 8)] {
             let (a, b) = factors::<T>(sizes);
             let before = random::<T>((2 * sizes.0, sizes.2), 3);
             for (alpha, beta) in [(1.0, 1.0), (-0.5, 0.25), (0.0, 0.5), (2.0, 0.0)] {

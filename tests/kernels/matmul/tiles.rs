@@ -336,6 +336,25 @@ fn small_tiles_round_once() {
     }
 }
 
+/// What calls choose for large products on compute capability 8.0 to 8.9, 10 and 12.
+#[test]
+fn large_tiles_are_exact() {
+    for device in with_kernels().filter(|device| has(device, (8, 0))) {
+        check_all(&device, HALF_F16, |number| f16::from_f64(number).to_bits());
+        check_all(&device, HALF_BF16, |number| {
+            bf16::from_f64(number).to_bits()
+        });
+        check_all(&device, MMA_TF32, |number| number as f32);
+        check_all_rounded(&device, HALF_F16, |number| f16::from_f64(number).to_bits());
+        check_all_rounded(&device, HALF_BF16, |number| {
+            bf16::from_f64(number).to_bits()
+        });
+    }
+    for device in with_kernels().filter(|device| has(device, (9, 0))) {
+        check_all(&device, WGMMA_TF32, |number| number as f32);
+    }
+}
+
 #[test]
 fn tiles_with_a_factor_in_registers_are_exact() {
     for device in with_kernels().filter(|device| has(device, (9, 0))) {

@@ -126,6 +126,29 @@ fn relative_error(values: Array1<f64>, expected: &Array1<f64>) -> f64 {
     norm(&(values - expected)) / norm(expected)
 }
 
+/// A sequence of several segments, and of one letter more than one.
+#[test]
+fn more_letters_than_a_segment() {
+    let segment = 2048 * usize::pow(16, 3);
+    let tables = Tables::from_seed(4, 2, 3, 5).unwrap();
+    let direct = TensorSketch::new(tables.clone())
+        .form(Form::Direct)
+        .double();
+    let sketcher = TensorSketch::new(tables).form(Form::Fourier);
+    for device in common::with_kernels().filter(|device| !common::is_slow(device)) {
+        for length in [segment, segment + 1, 2 * segment + 12_345] {
+            let text = Array1::from(codes(length, 4, length as u64));
+            let expected = direct.sketch_one(&Device::cpu(), text.view()).unwrap();
+            let single = sketcher.sketch_one(&device, text.view()).unwrap();
+            let error = relative_error(single.mapv(f64::from), &expected);
+            assert_abs_diff_eq!(error, 0.0, epsilon = 1e-6);
+            let double = sketcher.clone().double();
+            let double = double.sketch_one(&device, text.view()).unwrap();
+            assert_abs_diff_eq!(relative_error(double, &expected), 0.0, epsilon = 1e-12);
+        }
+    }
+}
+
 /// Rounding errors of sums over few letters do not cancel, so the sums must be short.
 #[test]
 fn a_million_letters() {

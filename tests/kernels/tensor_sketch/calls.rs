@@ -230,7 +230,10 @@ fn codes_outside_the_alphabet_are_named() {
         assert_error!(sketcher.sketch(&device, &texts), Error::InvalidInput { .. });
         let place = "the code at position 69000 of sequence 3 is 4, but the tables have 4 letters";
         fails(sketcher.sketch(&device, &texts), &[place]);
-        assert!(sketcher.sketch_rows(&device, &texts).is_err());
+        fails(
+            sketcher.sketch_rows(&device, &texts),
+            &["sketch_rows: ", place],
+        );
         let error = sketcher.sketch_one(&device, array![0, 255].view());
         assert_error!(&error, Error::InvalidInput { index: Some(1), .. });
         fails(error, &["sketch_one: the code at position 1 is 255, but"]);

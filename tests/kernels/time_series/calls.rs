@@ -566,6 +566,20 @@ fn aggregates_of_ones_own() {
     let resident = resident.custom_device(&Custom::new(Span), &timestamps_there, &values_there);
     let resident = resident.unwrap().download().unwrap();
     assert_eq!(resident, span(Nan::Propagate));
+    // Of several series, one of them empty.
+    let (custom, offsets) = (Custom::new(Span), [0, 3, 3, timestamps.len()]);
+    let plain = TimeBuckets::every(1 << 20).nan(Nan::Propagate);
+    let points = (timestamps.view(), values.view());
+    let found = plain
+        .custom_series(&device, &custom, &offsets, points.0, points.1)
+        .unwrap();
+    let there = |offsets: &[usize]| {
+        plain.custom_series_device(&custom, offsets, &timestamps_there, &values_there)
+    };
+    assert_eq!(there(&offsets).unwrap().download().unwrap(), found);
+    fails(there(&[0, 3, 2]), &["custom_series_device: "]);
+    let of_one = plain.custom(&device, &custom, points.0, points.1);
+    assert_eq!(of_one.unwrap(), span(Nan::Propagate));
     let expected = lengths.map(|length| ((length as i64 - 1) << 20) / length as i64);
     let expected = Array1::from_iter(expected.map(|span| span as f64));
     let found = span(Nan::Propagate);

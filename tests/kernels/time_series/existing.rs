@@ -95,6 +95,10 @@ fn as_in_new_arrays<T: Number>() {
                 let found = aggregation.aggregate_into(&device, points.0, points.1, there, room);
                 assert_eq!(found.unwrap(), expected.len());
                 assert_eq!(starts, expected.starts());
+                assert_eq!(columns.nrows(), expected.columns().len());
+                for (row, column) in columns.rows().into_iter().zip(expected.columns()) {
+                    assert_eq!(row.mapv(f64::to_bits), column.mapv(f64::to_bits));
+                }
             }
         }
     }
