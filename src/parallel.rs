@@ -74,6 +74,19 @@ pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
 
+/// Runs `main` on this thread, and `side` on another thread if one is idle. Returns both results.
+pub(crate) fn beside<A: Send, B>(
+    side: impl FnOnce() -> A + Send,
+    main: impl FnOnce() -> B,
+) -> (A, B) {
+    let mut from_side = None;
+    let from_main = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| from_side = Some(side()));
+        main()
+    });
+    (from_side.expect("the scope waits for it"), from_main)
+}
+
 pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
     let items = Slots::full(items);
     for_each(items.len(), &|number| task(items.take(number)));

@@ -227,20 +227,20 @@ impl<T: Element> Buffer<T> {
         unsafe { self.start_copy_from(&device, 0, source) }
     }
 
-    /// As [`copy_from`](Self::copy_from), but a GPU may finish the copy later, whatever its length.
-    /// Only work on this buffer's handle may use it.
-    pub(super) fn copy_from_later(
+    /// Starts copies of all elements from page-locked memory: see [`cuda::Uploads::start`]. Only
+    /// work on this buffer's handle may use the buffer. Returns `None` also if this thread records
+    /// the work.
+    pub(super) fn start_filling(
         &mut self,
-        source: &[T],
         uploads: &mut cuda::Uploads,
-    ) -> Result<()> {
-        if !capture::records(&self.device)
-            && let Place::Cuda(allocation) = &self.memory.place
-            && let Some(started) = uploads.start(bytemuck::cast_slice(source), allocation)
-        {
-            return started;
+        fill: &mut dyn FnMut(Range<usize>, &mut [T]),
+    ) -> Option<Result<()>> {
+        match &self.memory.place {
+            Place::Cuda(allocation) if !capture::records(&self.device) => {
+                uploads.start(self.length, allocation, fill)
+            }
+            _ => None,
         }
-        self.copy_from(source)
     }
 
     /// Copies `source` now, and whenever the graph is launched that is captured.

@@ -50,6 +50,18 @@ pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     Ok(elements)
 }
 
+/// Changes the length of an array whose elements are not needed any more. A longer array gets new
+/// pages, made by the threads that first write to them.
+pub(crate) fn resize_lazily<T: Element>(elements: &mut Vec<T>, length: usize) -> Result<()> {
+    if length > elements.capacity() {
+        // Frees the old memory first.
+        *elements = Vec::new();
+        *elements = zeroed_lazily(length)?;
+    }
+    elements.resize(length, T::zeroed());
+    Ok(())
+}
+
 /// Returns several arrays as [`zeroed_lazily`], if the host has memory for all of them together.
 pub(crate) fn zeroed_columns<T: Element>(count: usize, length: usize) -> Result<Vec<Vec<T>>> {
     require_available(bytes_of::<T>(length).saturating_mul(count))?;

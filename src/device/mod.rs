@@ -88,8 +88,8 @@ pub use element::Element;
 pub use graph::Graph;
 pub use handle::Device;
 pub(crate) use host_memory::{
-    append, assign, copied, copy_bytes, packed, zeroed, zeroed_columns, zeroed_lazily,
-    zeroed_sparsely,
+    append, assign, copied, copy_bytes, packed, resize_lazily, zeroed, zeroed_columns,
+    zeroed_lazily, zeroed_sparsely,
 };
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 pub(crate) use lock::{into_inner, lock};

@@ -9,6 +9,7 @@ use cuda_std::tensor::TensorMap;
 use std::convert::Infallible;
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 pub fn count() -> usize {
     0
@@ -149,7 +150,12 @@ impl Uploads {
         match gpu.0 {}
     }
 
-    pub fn start(&mut self, _: &[u8], _: &Allocation) -> Option<Result<()>> {
+    pub fn start<T>(
+        &mut self,
+        _: usize,
+        _: &Allocation,
+        _: &mut dyn FnMut(Range<usize>, &mut [T]),
+    ) -> Option<Result<()>> {
         match self.0 {}
     }
 }

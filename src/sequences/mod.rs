@@ -25,5 +25,5 @@ pub use alphabet::{Alphabet, Encoded, Unknown};
 pub use device::DeviceSequences;
 pub(crate) use device::{Memory, SequenceBuffers};
 pub use host::{Codes, Sequences};
-pub(crate) use packed::{Packed, PackedLetters, bits_for, likely_bits};
+pub(crate) use packed::{PackedLetters, bits_for, likely_bits};
 pub(crate) use view::{CodeAt, SequencesView, largest_of};

@@ -1,9 +1,11 @@
 //! Packs letters, in as few bits as they need, and copies them to a device.
 
+use std::ops::Range;
+
 use pulp::Arch;
 
 use super::view::largest_of;
-use crate::device::{Buffer, Uploads, zeroed_lazily};
+use crate::device::{Buffer, Uploads, resize_lazily};
 use crate::parallel;
 use crate::{Device, Result};
 
@@ -28,6 +30,26 @@ impl PackedLetters {
         Ok(packed.letters(device.buffer_from(&packed.words)?))
     }
 
+    /// As [`upload`](Self::upload), but a GPU may copy the letters later. Packs them where they are
+    /// copied from: [`Uploads::buffer_filled`] describes `spare`. Also returns the largest code.
+    pub fn upload_later(
+        uploads: &Uploads,
+        codes: &[u8],
+        bound: usize,
+        spare: &mut Vec<u32>,
+    ) -> Result<(Self, Option<u8>)> {
+        let bits = bits_for(bound);
+        let per_word = per_word(bits);
+        let mut largest = None;
+        let pack = &mut |range: Range<usize>, words: &mut [u32]| {
+            let end = codes.len().min(range.end * per_word);
+            let codes = &codes[range.start * per_word..end];
+            largest = largest.max(pack_all(codes, bits, words));
+        };
+        let buffer = uploads.buffer_filled(codes.len().div_ceil(per_word), spare, pack)?;
+        Ok((PackedLetters { buffer, bits }, largest))
+    }
+
     /// Copies any codes, in as few bits as the largest needs.
     pub fn upload_densely(device: &Device, codes: &[u8]) -> Result<Self> {
         let mut packed = Packed::default();
@@ -39,16 +61,16 @@ impl PackedLetters {
 /// Packed letters on the host. Packing again reuses the memory, because fresh pages would take
 /// longer than packing.
 #[derive(Default)]
-pub struct Packed {
+struct Packed {
     words: Vec<u32>,
     bits: u32,
     /// The largest code.
-    pub largest: Option<u8>,
+    largest: Option<u8>,
 }
 
 impl Packed {
     /// Packs codes, which should be below `bound`, on all cores. A larger code corrupts its word.
-    pub fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
+    fn pack(&mut self, codes: &[u8], bound: usize) -> Result<()> {
         self.pack_in(codes, bits_for(bound))
     }
 
@@ -64,32 +86,11 @@ impl Packed {
     }
 
     fn pack_in(&mut self, codes: &[u8], bits: u32) -> Result<()> {
-        let per_word = (32 / bits) as usize;
-        let words = codes.len().div_ceil(per_word);
-        if words > self.words.capacity() {
-            // All cores take the new pages, when they write to them.
-            self.words = Vec::new();
-            self.words = zeroed_lazily(words)?;
-        }
-        self.words.resize(words, 0);
-        let blocks = self.words.chunks_mut(BLOCK / per_word);
-        let blocks = blocks.zip(codes.chunks(BLOCK));
-        // Compiled for each instruction set, so that the compiler vectorises the loops.
-        let arch = Arch::new();
-        let largest = parallel::map(blocks, |(words, codes)| {
-            arch.dispatch(|| {
-                pack_block(codes, bits, words);
-                // The block is still in the cache.
-                largest_of(codes)
-            })
-        });
-        self.largest = largest.into_iter().max().flatten();
+        let words = codes.len().div_ceil(per_word(bits));
+        resize_lazily(&mut self.words, words)?;
+        self.largest = pack_all(codes, bits, &mut self.words);
         self.bits = bits;
         Ok(())
-    }
-
-    pub fn upload(&self, uploads: &Uploads) -> Result<PackedLetters> {
-        Ok(self.letters(uploads.buffer_from(&self.words)?))
     }
 
     /// The words in `buffer`.
@@ -119,6 +120,26 @@ fn bits_up_to(largest: Option<u8>) -> u32 {
 /// Returns the bits that the first codes need. In most cases all codes need no more.
 pub fn likely_bits(codes: &[u8]) -> u32 {
     bits_up_to(largest_of(&codes[..codes.len().min(SAMPLE)]))
+}
+
+fn per_word(bits: u32) -> usize {
+    (32 / bits) as usize
+}
+
+/// Packs codes into `words` on all cores, and returns the largest code.
+fn pack_all(codes: &[u8], bits: u32, words: &mut [u32]) -> Option<u8> {
+    let blocks = words.chunks_mut(BLOCK / per_word(bits));
+    let blocks = blocks.zip(codes.chunks(BLOCK));
+    // Compiled for each instruction set, so that the compiler vectorises the loops.
+    let arch = Arch::new();
+    let largest = parallel::map(blocks, |(words, codes)| {
+        arch.dispatch(|| {
+            pack_block(codes, bits, words);
+            // The block is still in the cache.
+            largest_of(codes)
+        })
+    });
+    largest.into_iter().max().flatten()
 }
 
 /// Packs codes into `words`, and fills the last word up with zeros.
@@ -178,18 +199,36 @@ mod tests {
                 packed.pack(&codes, bound).unwrap();
                 assert_eq!(packed.largest, codes.iter().copied().max());
                 assert_eq!(packed.bits, bits);
-                check(&packed, &codes);
+                check(&packed.words, packed.bits, &codes);
+            }
+        }
+    }
+
+    /// Letters that are longer than a block of page-locked memory, and shorter ones after them.
+    #[test]
+    #[cfg_attr(miri, ignore = "too many letters for an interpreter")]
+    fn letters_are_packed_where_they_are_uploaded_from() {
+        let gpu = Device::cuda(0);
+        assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
+        for device in [Ok(Device::cpu()), gpu].into_iter().flatten() {
+            let (uploads, mut spare) = (device.uploads(), Vec::new());
+            for (length, bound) in [(20_000_003, 256), (100_001, 20), (50_001, 4), (0, 4)] {
+                let codes: Vec<u8> = (0..length).map(|i| (i % 251 % bound) as u8).collect();
+                let uploaded = PackedLetters::upload_later(&uploads, &codes, bound, &mut spare);
+                let (letters, largest) = uploaded.unwrap();
+                assert_eq!(largest, codes.iter().copied().max());
+                assert_eq!(letters.bits, bits_for(bound));
+                check(&letters.buffer.to_vec().unwrap(), letters.bits, &codes);
             }
         }
     }
 
     /// Expects all codes in the words, and no further word.
     #[track_caller]
-    fn check(packed: &Packed, codes: &[u8]) {
-        let Packed { words, bits, .. } = packed;
-        assert_eq!(words.len(), (codes.len() * *bits as usize).div_ceil(32));
+    fn check(words: &[u32], bits: u32, codes: &[u8]) {
+        assert_eq!(words.len(), (codes.len() * bits as usize).div_ceil(32));
         for (i, &code) in codes.iter().enumerate() {
-            let bit = i * *bits as usize;
+            let bit = i * bits as usize;
             let letter = words[bit / 32] >> (bit % 32) & (u32::MAX >> (32 - bits));
             assert_eq!(
                 letter,
@@ -212,7 +251,7 @@ mod tests {
                 let mut packed = Packed::default();
                 packed.pack_densely(&codes).unwrap();
                 assert_eq!((packed.bits, packed.largest), (bits, Some(later)));
-                check(&packed, &codes);
+                check(&packed.words, packed.bits, &codes);
             }
         }
     }

@@ -9,10 +9,11 @@ use super::memory::HostAllocation;
 use super::outbox::SLOT;
 use super::primary::Primary;
 use super::stream::Event;
-use crate::Result;
-use crate::device::copy_bytes;
+use crate::device::Element;
+use crate::{Result, parallel};
 use cust::sys;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of a block: the arrays of a large batch of sequences.
@@ -94,12 +95,19 @@ impl Uploads {
         }
     }
 
-    /// Starts a copy to the beginning of memory that belongs to the handle. The source may change
-    /// when this returns. Returns `None` if the source is short enough for the stream's own slots,
-    /// if another library may be recording the stream, and if there are no blocks.
-    pub fn start(&mut self, source: &[u8], to: &Allocation) -> Option<Result<()>> {
+    /// Starts copies of `length` elements to the beginning of memory that belongs to the handle.
+    /// Calls `fill` for consecutive ranges of the elements, each with the place from which the range
+    /// is copied. `fill` writes all of the place, whose content is unspecified. Returns `None`
+    /// without a call of `fill` if the elements are few enough for the stream's own slots, if
+    /// another library may be recording the stream, and if there are no blocks.
+    pub fn start<T: Element>(
+        &mut self,
+        length: usize,
+        to: &Allocation,
+        fill: &mut dyn FnMut(Range<usize>, &mut [T]),
+    ) -> Option<Result<()>> {
         assert!(to.is_of(&self.gpu));
-        if source.len() <= SLOT || self.gpu.stream().is_foreign() {
+        if length * size_of::<T>() <= SLOT || self.gpu.stream().is_foreign() {
             return None;
         }
         if self.blocks.is_empty() {
@@ -108,19 +116,28 @@ impl Uploads {
                 return Some(Err(error));
             }
         }
-        let mut chunks = source.chunks(BLOCK).enumerate();
-        Some(chunks.try_for_each(|(number, chunk)| self.start_chunk(chunk, to, number * BLOCK)))
+        let most = BLOCK / size_of::<T>();
+        let chunk = |number| parallel::chunk(number, most, length);
+        let mut chunks = (0..length.div_ceil(most)).map(chunk);
+        Some(chunks.try_for_each(|elements| self.start_chunk(elements, to, fill)))
     }
 
-    /// Starts a copy of at most a block to the bytes from `start` on.
-    fn start_chunk(&mut self, source: &[u8], to: &Allocation, start: usize) -> Result<()> {
-        if self.used + source.len() > BLOCK {
+    /// Starts a copy of a range of elements, at most a block.
+    fn start_chunk<T: Element>(
+        &mut self,
+        elements: Range<usize>,
+        to: &Allocation,
+        fill: &mut dyn FnMut(Range<usize>, &mut [T]),
+    ) -> Result<()> {
+        let bytes = elements.len() * size_of::<T>();
+        let start = elements.start * size_of::<T>();
+        if self.used + bytes > BLOCK {
             self.take_next_block()?;
         }
         let block = self.blocks.last_mut().expect("there is one");
-        let place = &mut block.memory.as_mut_slice()[self.used..][..source.len()];
-        self.used = (self.used + source.len()).next_multiple_of(ALIGNMENT);
-        copy_bytes(source, place);
+        let place = &mut block.memory.as_mut_slice()[self.used..][..bytes];
+        self.used = (self.used + bytes).next_multiple_of(ALIGNMENT);
+        fill(elements, bytemuck::cast_slice_mut(place));
         // SAFETY: nothing else writes to the place before `take_next_block` has waited for the
         // event, and the block waits for it when it is dropped. Memory of the handle is freed in the
         // order of its stream.

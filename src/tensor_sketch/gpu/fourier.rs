@@ -15,7 +15,7 @@ use super::tuning::FourierPolicy;
 use super::workspace::Workspace;
 use crate::device::{Buffer, LaunchConfig, Uploads, collected, zeroed};
 use crate::parallel;
-use crate::sequences::{Packed, PackedLetters, SequencesView};
+use crate::sequences::{PackedLetters, SequencesView};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::input::{Job, Rows};
 use crate::tensor_sketch::tables::Tables;
@@ -47,20 +47,18 @@ pub fn sketch_from_host<T: HasKernels>(
     let lengths = collected(sequences.slices().map(|codes| codes.len() as u64))?;
     let mut rows = engine.allocate_sketches(lengths.len(), job.row_count())?;
     let mut unfinished = None;
-    let mut packed = Packed::default();
+    let mut spare = Vec::new();
     let segments = sequences.offsets.iter().zip(&lengths);
     let segments = segments.map(|(&offset, &length)| Segment::whole(offset as u64, length));
     for batch in Batches::new(segments, engine.capacity(FROM_HOST)) {
         let mut batch = batch?;
         let codes = batch.take_letters(sequences.codes);
-        let layout = engine.prepare(codes, &batch, &mut packed)?;
-        if packed
-            .largest
-            .is_some_and(|code| usize::from(code) >= job.tables.alphabet_size())
-        {
+        let prepared = engine.prepare(codes, &batch, &mut spare)?;
+        let is_large = |code| usize::from(code) >= job.tables.alphabet_size();
+        if prepared.largest.is_some_and(is_large) {
             return Ok(false);
         }
-        if let Some(spectra) = engine.begin_packed(&packed, &layout, &mut unfinished)? {
+        if let Some(spectra) = engine.begin_prepared(&prepared, &mut unfinished)? {
             let lengths = &lengths[batch.first..][..spectra.sequences];
             engine.finish(&spectra, lengths, &mut rows, batch.first)?;
         }
@@ -122,6 +120,14 @@ pub struct Spectra {
     sequences: usize,
     /// The most products of matrices that a letter goes through after those of its chunk.
     pub products: usize,
+}
+
+/// A batch whose letters are uploaded.
+pub struct Prepared {
+    letters: PackedLetters,
+    /// The largest code of the letters.
+    pub largest: Option<u8>,
+    layout: HostLayout,
 }
 
 impl<T: HasKernels> Engine<T> {
@@ -209,28 +215,30 @@ impl<T: HasKernels> Engine<T> {
         Ok(())
     }
 
-    /// Packs the letters of a batch, and lays the batch out meanwhile.
-    pub fn prepare(&self, codes: &[u8], batch: &Batch, packed: &mut Packed) -> Result<HostLayout> {
-        let alphabet_size = self.tables.alphabet_size();
-        let (mut is_packed, mut layout) = (None, None);
-        parallel::join(
-            &mut || layout = Some(HostLayout::of_rows(batch)),
-            &mut || is_packed = Some(packed.pack(codes, alphabet_size)),
+    /// Packs and uploads the letters of a batch, and lays the batch out meanwhile.
+    /// [`Uploads::buffer_filled`] describes `spare`.
+    pub fn prepare(&self, codes: &[u8], batch: &Batch, spare: &mut Vec<u32>) -> Result<Prepared> {
+        let bound = self.tables.alphabet_size();
+        let (layout, packed) = parallel::beside(
+            || HostLayout::of_rows(batch),
+            || PackedLetters::upload_later(&self.uploads, codes, bound, spare),
         );
-        is_packed.expect("both have run")?;
-        layout.expect("both have run")
+        let (letters, largest) = packed?;
+        Ok(Prepared {
+            letters,
+            largest,
+            layout: layout?,
+        })
     }
 
-    /// Uploads a batch and its letters, and [begins](Self::begin) with it.
-    pub fn begin_packed(
+    /// Uploads the layout of a batch, and [begins](Self::begin) with the batch.
+    pub fn begin_prepared(
         &self,
-        letters: &Packed,
-        layout: &HostLayout,
+        batch: &Prepared,
         unfinished: &mut Option<Spectra>,
     ) -> Result<Option<Spectra>> {
-        let letters = letters.upload(&self.uploads)?;
-        let layout = layout.upload(&self.uploads)?;
-        self.begin(&letters, &layout, unfinished)
+        let layout = batch.layout.upload(&self.uploads)?;
+        self.begin(&batch.letters, &layout, unfinished)
     }
 
     /// Transforms a batch, and returns the spectra of its sequences if they end in it. Else the

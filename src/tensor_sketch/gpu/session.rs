@@ -4,7 +4,6 @@ use super::fourier::{Engine, Spectra};
 use super::kernels::HasKernels;
 use super::layout::{self, Batch, Capacity, MOST_LEVELS, Segment};
 use crate::device::{Buffer, append, collected};
-use crate::sequences::Packed;
 use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::input::Job;
 use crate::tensor_sketch::session::batch;
@@ -17,7 +16,8 @@ pub struct Batches<T: HasKernels> {
     unfinished: Option<Spectra>,
     /// Sketches that the device may still be computing.
     pending: Vec<Buffer<T>>,
-    packed: Packed,
+    /// Packed letters, if there is no page-locked memory for them.
+    spare: Vec<u32>,
 }
 
 impl<T: HasKernels> Batches<T> {
@@ -26,14 +26,14 @@ impl<T: HasKernels> Batches<T> {
             engine: Engine::new(device, job)?,
             unfinished: None,
             pending: Vec::new(),
-            packed: Packed::default(),
+            spare: Vec::new(),
         })
     }
 
     /// Begins with a batch. `lengths` has each sequence's letters up to the end of its segment.
     fn begin(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
-        let layout = self.engine.prepare(codes, batch, &mut self.packed)?;
-        let begun = (self.engine).begin_packed(&self.packed, &layout, &mut self.unfinished)?;
+        let prepared = self.engine.prepare(codes, batch, &mut self.spare)?;
+        let begun = (self.engine).begin_prepared(&prepared, &mut self.unfinished)?;
         if let Some(spectra) = begun {
             let mut sketches = self.engine.allocate_sketches(lengths.len(), 1)?;
             self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
