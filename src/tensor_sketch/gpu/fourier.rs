@@ -44,23 +44,28 @@ pub fn sketch_from_host<T: HasKernels>(
     out: &mut [T],
 ) -> Result<bool> {
     let engine = Engine::<T>::new(device, job)?;
-    let lengths = collected(sequences.slices().map(|codes| codes.len() as u64))?;
-    let mut rows = engine.allocate_sketches(lengths.len(), job.row_count())?;
+    let mut rows = engine.allocate_sketches(sequences.len(), job.row_count())?;
     let mut unfinished = None;
     let mut spare = Vec::new();
-    let segments = sequences.offsets.iter().zip(&lengths);
-    let segments = segments.map(|(&offset, &length)| Segment::whole(offset as u64, length));
-    for batch in Batches::new(segments, engine.capacity(FROM_HOST)) {
+    let segments = (sequences.offsets.windows(2))
+        .map(|ends| Segment::whole(ends[0] as u64, (ends[1] - ends[0]) as u64));
+    let mut batches = Batches::new(segments, engine.capacity(FROM_HOST));
+    let mut next = batches.next();
+    while let Some(batch) = next {
         let mut batch = batch?;
         let codes = batch.take_letters(sequences.codes);
-        let prepared = engine.prepare(codes, &batch, &mut spare)?;
+        let prepared;
+        (next, prepared) = parallel::beside(
+            || batches.next(),
+            || engine.prepare(codes, &batch, &mut spare),
+        );
+        let prepared = prepared?;
         let is_large = |code| usize::from(code) >= job.tables.alphabet_size();
         if prepared.largest.is_some_and(is_large) {
             return Ok(false);
         }
-        if let Some(spectra) = engine.begin_prepared(&prepared, &mut unfinished)? {
-            let lengths = &lengths[batch.first..][..spectra.sequences];
-            engine.finish(&spectra, lengths, &mut rows, batch.first)?;
+        if let Some(spectra) = engine.begin(&prepared.letters, &prepared.layout, &mut unfinished)? {
+            engine.finish_scaled(&spectra, &prepared.scales, &mut rows, batch.first)?;
         }
     }
     rows.copy_to(out)?;
@@ -122,12 +127,14 @@ pub struct Spectra {
     pub products: usize,
 }
 
-/// A batch whose letters are uploaded.
+/// A batch on the device, before it is computed.
 pub struct Prepared {
-    letters: PackedLetters,
+    pub letters: PackedLetters,
     /// The largest code of the letters.
     pub largest: Option<u8>,
-    layout: HostLayout,
+    pub layout: Layout,
+    /// The scales of the batch's sequences.
+    pub scales: Buffer<inverse::Scale>,
 }
 
 impl<T: HasKernels> Engine<T> {
@@ -208,42 +215,38 @@ impl<T: HasKernels> Engine<T> {
         let mut unfinished = None;
         for batch in batches {
             if let Some(spectra) = self.begin(letters, batch, &mut unfinished)? {
-                let lengths = &lengths[batch.extent.first..][..batch.extent.sequences as usize];
+                let lengths = &lengths[batch.extent.first..][..spectra.sequences];
                 self.finish(&spectra, lengths, out, batch.extent.first)?;
             }
         }
         Ok(())
     }
 
-    /// Packs and uploads the letters of a batch, and lays the batch out meanwhile.
+    /// Packs the letters of a batch, lays the batch out meanwhile, and uploads both.
     /// [`Uploads::buffer_filled`] describes `spare`.
     pub fn prepare(&self, codes: &[u8], batch: &Batch, spare: &mut Vec<u32>) -> Result<Prepared> {
-        let bound = self.tables.alphabet_size();
-        let (layout, packed) = parallel::beside(
-            || HostLayout::of_rows(batch),
-            || PackedLetters::upload_later(&self.uploads, codes, bound, spare),
-        );
-        let (letters, largest) = packed?;
+        let (uploads, bound) = (&self.uploads, self.tables.alphabet_size());
+        let lay_out = || -> Result<_> {
+            let lengths = collected(batch.segments.iter().map(|segment| segment.length))?;
+            Ok((HostLayout::of_rows(batch)?, self.scales(&lengths, 0)?))
+        };
+        let (laid_out, packed) = parallel::beside(lay_out, || {
+            PackedLetters::upload_later(uploads, codes, bound, spare)
+        });
+        let ((layout, scales), (letters, largest)) = (laid_out?, packed?);
         Ok(Prepared {
             letters,
             largest,
-            layout: layout?,
+            layout: layout.upload(uploads)?,
+            // Before the batch is computed: the memory that scales are copied from is free again
+            // after the batch before.
+            scales: uploads.buffer_from(&scales)?,
         })
-    }
-
-    /// Uploads the layout of a batch, and [begins](Self::begin) with the batch.
-    pub fn begin_prepared(
-        &self,
-        batch: &Prepared,
-        unfinished: &mut Option<Spectra>,
-    ) -> Result<Option<Spectra>> {
-        let layout = batch.layout.upload(&self.uploads)?;
-        self.begin(&batch.letters, &layout, unfinished)
     }
 
     /// Transforms a batch, and returns the spectra of its sequences if they end in it. Else the
     /// spectra become `unfinished`, and the next batch continues them.
-    fn begin(
+    pub fn begin(
         &self,
         letters: &PackedLetters,
         batch: &Layout,
@@ -453,22 +456,43 @@ impl<T: HasKernels> Engine<T> {
         out: &mut Buffer<T>,
         first: usize,
     ) -> Result<()> {
+        let scales = self.scales(lengths, spectra.products)?;
+        let scales = self.uploads.buffer_from(&scales)?;
+        self.finish_scaled(spectra, &scales, out, first)
+    }
+
+    /// Returns the scales of the transformed rows of sequences of the given lengths, after
+    /// `products` products besides those that compose chunks.
+    fn scales(&self, lengths: &[u64], products: usize) -> Result<Vec<inverse::Scale>> {
+        let transformed = self.rows.kept(&self.tables).filter(|&k| k > 0);
+        scales_of(lengths, transformed.clone().count(), |length| {
+            let normalize = self.normalize;
+            let finish = |k| Finish::after::<T>(products, &self.tables, length, k, normalize);
+            let scales = transformed
+                .clone()
+                .map(finish)
+                .map(|finish| inverse::Scale {
+                    divisor: finish.divisor,
+                    whole: finish.whole.into(),
+                });
+            scales.collect()
+        })
+    }
+
+    /// As [`finish`](Self::finish), with the scales of the sequences.
+    pub fn finish_scaled(
+        &self,
+        spectra: &Spectra,
+        scales: &Buffer<inverse::Scale>,
+        out: &mut Buffer<T>,
+        first: usize,
+    ) -> Result<()> {
         let kept = self.rows.kept(&self.tables);
         let dim = self.tables.dim();
         let with_first = u32::from(*kept.start() == 0);
         let rows = kept.clone().count() as u32 - with_first;
-        let scales = scales_of(lengths, rows as usize, |length| {
-            let (products, normalize) = (spectra.products, self.normalize);
-            let finish = |k| Finish::after::<T>(products, &self.tables, length, k, normalize);
-            let finishes = kept.clone().filter(|&k| k > 0).map(finish);
-            let scales = finishes.map(|finish| inverse::Scale {
-                divisor: finish.divisor,
-                whole: finish.whole.into(),
-            });
-            scales.collect()
-        })?;
-        let scales = self.uploads.buffer_from(&scales)?;
-        let spectra_count = lengths.len() as u32 * rows;
+        let spectra_count = spectra.sequences as u32 * rows;
+        assert_eq!(scales.len(), spectra_count as usize);
         if spectra_count == 0 {
             return Ok(());
         }
@@ -490,9 +514,9 @@ impl<T: HasKernels> Engine<T> {
         let config = LaunchConfig::new(spectra_count.div_ceil(together), inverse::BLOCK)
             .with_shared_bytes(together * spectrum_bytes);
         let start = out.slice_mut().as_mut_ptr();
+        let entries = spectra.sequences * row;
         // SAFETY: the rows of these sequences in the result.
-        let out =
-            unsafe { DeviceSliceMut::from_raw_parts(start.add(first * row), lengths.len() * row) };
+        let out = unsafe { DeviceSliceMut::from_raw_parts(start.add(first * row), entries) };
         let (stored, roots) = (spectra.buffer.slice(), self.roots.slice());
         let arguments = (parameters, stored, roots, scales.slice(), out);
         // SAFETY: spectra, scales and result have the sizes of the parameters.

@@ -67,6 +67,9 @@ impl Batch {
 pub struct Segment {
     pub first_letter: u64,
     pub letters: u64,
+    /// The letters of the sequence. If the sequence ends in a later batch of a session, the letters
+    /// up to the end of this segment.
+    pub length: u64,
     /// Whether letters of the sequence come before this segment.
     pub continues: bool,
     /// Whether the sequence ends with this segment.
@@ -81,6 +84,7 @@ impl Segment {
         Segment {
             first_letter,
             letters,
+            length: letters,
             continues: false,
             ends: true,
             level: Segment::level(letters),

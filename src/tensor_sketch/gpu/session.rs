@@ -30,13 +30,12 @@ impl<T: HasKernels> Batches<T> {
         })
     }
 
-    /// Begins with a batch. `lengths` has each sequence's letters up to the end of its segment.
-    fn begin(&mut self, batch: &Batch, codes: &[u8], lengths: &[u64]) -> Result<()> {
+    fn begin(&mut self, batch: &Batch, codes: &[u8]) -> Result<()> {
         let prepared = self.engine.prepare(codes, batch, &mut self.spare)?;
-        let begun = (self.engine).begin_prepared(&prepared, &mut self.unfinished)?;
-        if let Some(spectra) = begun {
-            let mut sketches = self.engine.allocate_sketches(lengths.len(), 1)?;
-            self.engine.finish(&spectra, lengths, &mut sketches, 0)?;
+        let (letters, layout) = (&prepared.letters, &prepared.layout);
+        if let Some(spectra) = (self.engine).begin(letters, layout, &mut self.unfinished)? {
+            let mut sketches = self.engine.allocate_sketches(batch.segments.len(), 1)?;
+            (self.engine).finish_scaled(&spectra, &prepared.scales, &mut sketches, 0)?;
             self.pending.push(sketches);
         }
         Ok(())
@@ -53,7 +52,6 @@ impl<T: HasKernels> Batches<T> {
 impl<T: HasKernels> batch::Engine<T> for Batches<T> {
     fn submit(&mut self, batch: &batch::Batch, rows: &mut Vec<T>) -> Result<()> {
         let segments = collected(batch.segments.iter().map(segment))?;
-        let lengths = collected(batch.segments.iter().map(|segment| segment.length))?;
         let chunks: u64 = segments.iter().map(Segment::chunks).sum();
         let before = self.pending.len();
         let mut capacity = self.engine.capacity(ALL);
@@ -65,8 +63,7 @@ impl<T: HasKernels> batch::Engine<T> for Batches<T> {
         for fitting in layout::Batches::new(segments, capacity) {
             let mut fitting = fitting?;
             let codes = fitting.take_letters(&batch.codes);
-            let lengths = &lengths[fitting.first..][..fitting.segments.len()];
-            self.begin(&fitting, codes, lengths)?;
+            self.begin(&fitting, codes)?;
             if is_short {
                 self.download(self.pending.len(), rows)?;
             }
@@ -93,6 +90,7 @@ fn segment(from: &batch::Segment) -> Segment {
     match from.ends && !from.continues {
         true => segment,
         false => Segment {
+            length: from.length,
             continues: from.continues,
             ends: from.ends,
             level: MOST_LEVELS,
