@@ -96,8 +96,8 @@ impl Uploads {
     }
 
     /// Starts copies of `length` elements to the beginning of memory that belongs to the handle.
-    /// Calls `fill` for consecutive ranges of the elements, each with the place from which the range
-    /// is copied. `fill` writes all of the place, whose content is unspecified. Returns `None`
+    /// Calls `fill` for consecutive ranges of the elements, each with the place that the range is
+    /// copied from. `fill` writes all of the place, whose content is unspecified. Returns `None`
     /// without a call of `fill` if the elements are few enough for the stream's own slots, if
     /// another library may be recording the stream, and if there are no blocks.
     pub fn start<T: Element>(

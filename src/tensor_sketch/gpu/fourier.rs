@@ -26,17 +26,23 @@ use crate::{Device, Error, Result, modules};
 /// except for windows of very many strides.
 const MATRIX_BYTES: usize = 512 << 20;
 
-/// The capacity of batches that are packed while the device computes the batch before: small,
-/// because nothing is computed before the first batch is packed.
+/// The capacity of batches that are packed while the device computes the batch before.
 const FROM_HOST: Capacity = Capacity {
     letters: 3 * SEGMENT as u64,
     ..Capacity::LARGEST
 };
 
+/// The capacity of the first of these batches. Nothing is computed before the batch is packed.
+const FIRST_FROM_HOST: Capacity = Capacity {
+    letters: SEGMENT as u64,
+    chunks: Capacity::LARGEST.chunks / 4,
+};
+
 /// Writes the sketches of sequences in the host's memory, and returns whether all codes are below
 /// the alphabet's size.
 ///
-/// All cores pack a batch while the device computes the batch before.
+/// All cores pack a batch, and one of them gathers the next batch, while the device computes the
+/// batch before.
 pub fn sketch_from_host<T: HasKernels>(
     device: &Device,
     job: &Job,
@@ -49,16 +55,15 @@ pub fn sketch_from_host<T: HasKernels>(
     let mut spare = Vec::new();
     let segments = (sequences.offsets.windows(2))
         .map(|ends| Segment::whole(ends[0] as u64, (ends[1] - ends[0]) as u64));
-    let mut batches = Batches::new(segments, engine.capacity(FROM_HOST));
+    let most = engine.capacity(FROM_HOST);
+    let mut batches = Batches::growing(segments, FIRST_FROM_HOST, most);
     let mut next = batches.next();
     while let Some(batch) = next {
         let mut batch = batch?;
         let codes = batch.take_letters(sequences.codes);
-        let prepared;
-        (next, prepared) = parallel::beside(
-            || batches.next(),
-            || engine.prepare(codes, &batch, &mut spare),
-        );
+        let prepare = || engine.prepare(codes, &batch, &mut spare);
+        let (gathered, prepared) = parallel::beside(|| batches.next(), prepare);
+        next = gathered;
         let prepared = prepared?;
         let is_large = |code| usize::from(code) >= job.tables.alphabet_size();
         if prepared.largest.is_some_and(is_large) {

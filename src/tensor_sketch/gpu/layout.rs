@@ -25,6 +25,20 @@ impl Capacity {
         chunks: 1 << 17,
     };
 
+    pub fn min(self, other: Capacity) -> Capacity {
+        Capacity {
+            letters: self.letters.min(other.letters),
+            chunks: self.chunks.min(other.chunks),
+        }
+    }
+
+    fn doubled(self) -> Capacity {
+        Capacity {
+            letters: self.letters.saturating_mul(2),
+            chunks: self.chunks.saturating_mul(2),
+        }
+    }
+
     /// Returns what a segment leaves. A capacity of no chunks still takes one empty sequence.
     fn without(self, segment: &Segment) -> Capacity {
         Capacity {
@@ -146,21 +160,34 @@ pub struct Batches<I: Iterator<Item = Segment>> {
     segments: Peekable<Enumerate<I>>,
     /// The rest of a sequence that is cut, and the number of the sequence.
     rest: Option<(usize, Segment)>,
+    /// The capacity of the next batch.
     capacity: Capacity,
+    most: Capacity,
 }
 
 impl<I: Iterator<Item = Segment>> Batches<I> {
     pub fn new(segments: impl IntoIterator<IntoIter = I>, capacity: Capacity) -> Self {
+        Batches::growing(segments, capacity, capacity)
+    }
+
+    /// Gathers the first batch with the capacity `first`, and each later batch with twice the
+    /// capacity of the batch before, up to `most`.
+    pub fn growing(
+        segments: impl IntoIterator<IntoIter = I>,
+        first: Capacity,
+        most: Capacity,
+    ) -> Self {
         Batches {
             segments: segments.into_iter().enumerate().peekable(),
             rest: None,
-            capacity,
+            capacity: first.min(most),
+            most,
         }
     }
 
-    fn fill(&mut self, batch: &mut Batch, mut left: Capacity) -> Result<()> {
+    fn fill(&mut self, batch: &mut Batch, capacity: Capacity, mut left: Capacity) -> Result<()> {
         let fits = |segment: &Segment, left: Capacity| {
-            !segment.is_alone(self.capacity)
+            !segment.is_alone(capacity)
                 && segment.letters <= left.letters
                 && segment.chunks() <= left.chunks
         };
@@ -178,9 +205,11 @@ impl<I: Iterator<Item = Segment>> Iterator for Batches<I> {
 
     fn next(&mut self) -> Option<Result<Batch>> {
         let (first, mut segment) = self.rest.take().or_else(|| self.segments.next())?;
-        let is_alone = segment.is_alone(self.capacity);
+        let capacity = self.capacity;
+        self.capacity = capacity.doubled().min(self.most);
+        let is_alone = segment.is_alone(capacity);
         if is_alone {
-            self.rest = segment.cut(self.capacity).map(|rest| (first, rest));
+            self.rest = segment.cut(capacity).map(|rest| (first, rest));
         }
         let mut batch = Batch {
             segments: vec![segment],
@@ -188,8 +217,8 @@ impl<I: Iterator<Item = Segment>> Iterator for Batches<I> {
             complete: segment.ends,
         };
         if !is_alone {
-            let left = self.capacity.without(&segment);
-            if let Err(error) = self.fill(&mut batch, left) {
+            let left = capacity.without(&segment);
+            if let Err(error) = self.fill(&mut batch, capacity, left) {
                 return Some(Err(error));
             }
         }
@@ -476,6 +505,26 @@ mod tests {
             chunks: 0,
         };
         assert_eq!(many(none), most + 1);
+    }
+
+    #[test]
+    fn batches_grow_up_to_the_most() {
+        let [one, most] = [1, 3].map(|count| Capacity {
+            letters: count * SEGMENT as u64,
+            chunks: count * 2,
+        });
+        let found = |segments: Vec<Segment>| -> Vec<usize> {
+            let batches = Batches::growing(segments, one, most);
+            batches.map(|batch| batch.unwrap().segments.len()).collect()
+        };
+        // Up to 2, 4, 6 and 6 segments.
+        assert_eq!(found(vec![segment(5); 16]), [2, 4, 6, 4]);
+        assert_eq!(found(vec![segment(0); 7]), [2, 4, 1]);
+        let limits = |first, most| {
+            let batch = Batches::growing([segment(5); 3], first, most).next();
+            batch.unwrap().unwrap().segments.len()
+        };
+        assert_eq!((limits(one, most), limits(most, one)), (2, 2));
     }
 
     #[test]
