@@ -229,6 +229,7 @@ const NOT_INITIALISED: u32 = 1;
 const ARRIVES_TWICE: u32 = 2;
 const NO_MAP: u32 = 3;
 const BEYOND_THE_CLUSTER: u32 = 4;
+const NO_ARRIVALS: u32 = 5;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -238,7 +239,7 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
     // SAFETY: the simulator checks it.
     unsafe {
         if mistake != NOT_INITIALISED {
-            barrier.init(1);
+            barrier.init(u32::from(mistake != NO_ARRIVALS));
         }
         if mistake == BEYOND_THE_CLUSTER {
             barrier.arrive_at(2);
@@ -334,6 +335,7 @@ fn every_mistake_has_its_message() {
         on_barrier(ARRIVES_TWICE),
         on_barrier(NO_MAP),
         on_barrier(BEYOND_THE_CLUSTER),
+        on_barrier(NO_ARRIVALS),
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);

@@ -5,7 +5,9 @@
 //! [`init`](Barrier::init) said, and all bytes that were [expected](Barrier::arrive_and_expect)
 //! have been copied to the block's shared memory; then the next phase begins. Threads
 //! [wait](Barrier::wait) for the end of a phase by its parity, so that no thread may be more than a
-//! phase behind. What threads did before they arrived has happened for those that have waited.
+//! phase behind. What threads did before they arrived has happened for threads of their block that
+//! have waited, and by [`arrive_at`](Barrier::arrive_at) and [`wait_cluster`](Barrier::wait_cluster)
+//! for those of another block of the cluster.
 //!
 //! On a fresh barrier, a wait for parity 1 returns at once, as if a phase before the first had
 //! ended: a producer that waits for empty places needs no special case for the first round.
@@ -34,17 +36,19 @@ impl Barrier {
         self.0
     }
 
-    /// Makes a barrier whose phases end after `arrivals` arrivals. One thread calls this, then
-    /// [`publish`]; others may use the barrier after a barrier of the block.
+    /// Makes a barrier whose phases end after `arrivals` arrivals, 1 to 2²⁰ − 1, in the simulator
+    /// 16 383. One thread calls this, then [`publish`]; others may use the barrier after a barrier of
+    /// the block.
     ///
     /// # Safety
-    /// Nobody uses the 8 bytes for anything else as long as the barrier is used.
+    /// No barrier is there, and nobody uses the 8 bytes for anything else, another barrier included,
+    /// before [`invalidate`](Self::invalidate) or the end of the block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn init(self, arrivals: u32) {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: by the contract of this function, nobody uses the 8 bytes for anything else as
-        // long as the barrier is used.
+        // SAFETY: by the contract of this function, no barrier is there, and nobody uses the 8
+        // bytes for anything else before it is invalidated.
         unsafe {
             core::arch::asm!(
                 "mbarrier.init.shared::cta.b64 [{at}], {arrivals};",
@@ -53,6 +57,22 @@ impl Barrier {
         };
         #[cfg(not(target_arch = "nvptx64"))]
         crate::host::mbarrier::init(self.0, arrivals, core::panic::Location::caller());
+    }
+
+    /// Ends the barrier. Its bytes may then be used for something else.
+    ///
+    /// # Safety
+    /// The barrier has been initialised, and nobody uses it any more.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn invalidate(self) {
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: by the contract of this function, there is a barrier, which nobody uses any more.
+        unsafe {
+            core::arch::asm!("mbarrier.inval.shared::cta.b64 [{at}];", at = in(reg32) self.0.bits())
+        };
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::host::mbarrier::invalidate(self.0, core::panic::Location::caller());
     }
 
     /// Arrives.
@@ -84,7 +104,7 @@ impl Barrier {
         // is one that its phase waits for, and the other block has begun and has not ended.
         unsafe {
             core::arch::asm!(
-                "{{ .reg .b32 %there; mapa.shared::cluster.u32 %there, {at}, {rank}; mbarrier.arrive.shared::cluster.b64 _, [%there]; }}",
+                "{{ .reg .b32 %there; mapa.shared::cluster.u32 %there, {at}, {rank}; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%there]; }}",
                 at = in(reg32) self.0.bits(), rank = in(reg32) rank,
             )
         };
@@ -129,6 +149,31 @@ impl Barrier {
                 unsafe {
                     core::arch::asm!(
                         "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",
+                        at = in(reg32) self.0.bits(), parity = in(reg32) parity, is_over = out(reg32) is_over,
+                    )
+                };
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::host::mbarrier::wait(self.0, parity, core::panic::Location::caller());
+    }
+
+    /// As [`wait`](Self::wait), also for what other blocks of the [cluster](crate::cluster) did in
+    /// global memory before they arrived.
+    ///
+    /// # Safety
+    /// The barrier has been initialised.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub unsafe fn wait_cluster(self, parity: u32) {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let mut is_over = 0u32;
+            while is_over == 0 {
+                // SAFETY: by the contract of this function, the barrier has been initialised.
+                unsafe {
+                    core::arch::asm!(
+                        "{{ .reg .pred %over; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",
                         at = in(reg32) self.0.bits(), parity = in(reg32) parity, is_over = out(reg32) is_over,
                     )
                 };

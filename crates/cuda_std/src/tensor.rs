@@ -45,9 +45,9 @@ use crate::shared::SharedAddress;
 
 /// An array in global memory and the tiles that are copied of it: 128 bytes in the form of the
 /// device that it was made for.
-// rustc passes no parameters that are aligned to more than 16 bytes: see `tensor_map!`.
-#[cfg_attr(target_arch = "nvptx64", repr(C, align(16)))]
-#[cfg_attr(not(target_arch = "nvptx64"), repr(C, align(64)))]
+// rustc passes no parameters that are aligned to more than 16 bytes: see `tensor_map!`. The host has
+// the same alignment, so that structs with a map have the same layout on both sides.
+#[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap([u64; 16]);
 
@@ -134,7 +134,9 @@ macro_rules! tensor_map {
 ///
 /// # Safety
 /// `to` begins as many bytes of dynamic shared memory as a tile has, at a multiple of 128 (1024 if
-/// rows are swizzled), which nobody uses until the barrier's phase has ended. The array does not
+/// rows are swizzled), which nobody uses until the barrier's phase has ended. Threads that wrote to
+/// them before have called [`wgmma::publish`](crate::wgmma::publish), and a barrier followed, because
+/// a copy is not ordered behind other accesses. The array was written before the launch and does not
 /// change meanwhile. The block does not end before.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

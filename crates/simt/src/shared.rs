@@ -55,6 +55,8 @@ struct Static {
     key: usize,
     /// Whether the current block has used it.
     live: bool,
+    /// Whether it is shared memory of the kernel.
+    is_counted: bool,
     array: Array,
 }
 
@@ -104,13 +106,13 @@ impl SharedMemory {
     }
 
     /// Returns the block's array for `key`. Fails if the block's static arrays together exceed
-    /// `limit` bytes.
+    /// `limit` bytes; an array without a limit is not among them.
     pub(crate) fn static_array(
         &mut self,
         key: usize,
         layout: Layout,
         poison: Poison,
-        limit: usize,
+        limit: Option<usize>,
     ) -> Result<*mut u8, StaticBytes> {
         // The layout is compared too, since arrays without bytes may share an address.
         let found = self
@@ -122,17 +124,18 @@ impl SharedMemory {
         {
             return Ok(self.statics[found].array.pointer.as_ptr());
         }
-        let live = self.statics.iter().filter(|array| array.live);
+        let live = (self.statics.iter()).filter(|array| array.live && array.is_counted);
         // Each array starts at a multiple of 16 bytes, on the GPU too.
         let bytes = live.map(|array| array.array.layout.size().next_multiple_of(16));
         let bytes = bytes.sum::<usize>().saturating_add(layout.size());
-        if bytes > limit {
+        if limit.is_some_and(|limit| bytes > limit) {
             return Err(StaticBytes(bytes));
         }
         let index = found.unwrap_or_else(|| {
             self.statics.push(Static {
                 key,
                 live: false,
+                is_counted: limit.is_some(),
                 array: Array::new(layout),
             });
             self.statics.len() - 1

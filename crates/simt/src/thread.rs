@@ -9,8 +9,8 @@ use crate::state::{Part, State, WarpCall};
 use crate::worker::index_of;
 use corosensei::Yielder;
 use cuda_std::host::{
-    Access, BlockOfCluster, Dim3, Lane, Misuse, Ordered, PendingWgmma, Perform, Position,
-    WarpOperation,
+    Access, BARRIER_BITS, BlockOfCluster, Dim3, Lane, Misuse, Ordered, PendingWgmma, Perform,
+    Position, WarpOperation,
 };
 use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
@@ -100,12 +100,6 @@ impl<'a> Thread<'a> {
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// Whether a destructor called this while the thread unwinds, from its own panic or because its
-    /// block has failed. The thread must not wait then, since no other thread would arrive.
-    fn is_unwinding(&self) -> bool {
-        std::thread::panicking() && !self.block.host_is_unwinding
-    }
-
     fn fail(&self, error: SimError) -> ! {
         self.block.error.set(Some(error));
         // Unwinds without a panic, so that the panic hook prints nothing.
@@ -133,6 +127,12 @@ unsafe impl Lane for Thread<'_> {
         if !self.is_unwinding() {
             self.wait(State::Paused(site));
         }
+    }
+
+    /// Whether a destructor called this while the thread unwinds, from its own panic or because its
+    /// block has failed. The thread must not wait then, since no other thread would arrive.
+    fn is_unwinding(&self) -> bool {
+        std::thread::panicking() && !self.block.host_is_unwinding
     }
 
     fn warp(
@@ -303,6 +303,8 @@ unsafe impl Lane for Thread<'_> {
         let total = launch.limits.shared_bytes as usize;
         let statics = launch.limits.static_shared_bytes as usize;
         let limit = statics.min(total.saturating_sub(dynamic));
+        let is_counted = key != &raw const BARRIER_BITS as usize;
+        let limit = is_counted.then_some(limit);
         let array = self
             .block
             .shared

@@ -177,3 +177,17 @@ fn shared_memory_is_limited() {
     limits.static_shared_bytes = 50 << 10;
     run(0, 1, limits).unwrap();
 }
+
+/// Counts at a barrier, which needs no shared memory of the kernel.
+#[kernel]
+unsafe fn counts_with_all_memory() {
+    shared_array![u64; 6144];
+    assert!(thread::sync_threads_or(thread::thread_idx_x() == 5));
+    assert_eq!(thread::sync_threads_count(true), 40);
+}
+
+#[test]
+fn counting_barriers_take_no_shared_memory() {
+    let config = LaunchConfig::new(2, 40).with_shared_bytes(179 << 10);
+    launch(&Simulator::default(), &counts_with_all_memory, config, ()).unwrap();
+}

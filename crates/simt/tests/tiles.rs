@@ -238,3 +238,66 @@ fn blocks_beyond_the_cluster_are_reported() {
     let error = launch(&Simulator::default(), &arrive_beyond, config, ()).unwrap_err();
     assert!(error.to_string().contains("no block of rank 2"), "{error}");
 }
+
+/// All threads of a cluster arrive at the barrier of its first block.
+#[kernel(block = 1024, cluster = 8)]
+unsafe fn all_arrive(out: DeviceSliceMut<u32>) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    let is_first = cluster::rank() == 0;
+    // SAFETY: the barrier is initialised before the first arrival, the first block does not end before
+    // the last, and `out` has an element, written by one thread.
+    unsafe {
+        if is_first && thread::thread_idx_x() == 0 {
+            barrier.init(8 * 1024);
+            mbarrier::publish();
+        }
+        cluster::sync();
+        barrier.arrive_at(0);
+        if is_first {
+            barrier.wait_cluster(0);
+        }
+        cluster::sync();
+        if is_first && thread::thread_idx_x() == 0 {
+            barrier.invalidate();
+            barrier.init(1);
+            barrier.arrive();
+            barrier.wait(0);
+            out.set(0, 7);
+        }
+    }
+}
+
+#[test]
+fn all_threads_of_a_large_cluster_arrive() {
+    let mut out = [0];
+    let config = LaunchConfig::new(8, 1024).with_shared_bytes(16);
+    let simulator = Simulator::default();
+    launch(&simulator, &all_arrive, config, (slice_mut(&mut out),)).unwrap();
+    assert_eq!(out, [7]);
+}
+
+struct WaitsAtTheEnd(Barrier);
+
+impl Drop for WaitsAtTheEnd {
+    fn drop(&mut self) {
+        // SAFETY: the barrier is initialised. While the thread unwinds, it must not wait.
+        unsafe { self.0.wait(0) };
+    }
+}
+
+/// Fails with a destructor that waits for what never comes.
+#[kernel]
+unsafe fn fails_before_a_wait() {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: the launch has these bytes, which nothing else uses.
+    unsafe { barrier.init(1) };
+    let _waits = WaitsAtTheEnd(barrier);
+    panic!("too early");
+}
+
+#[test]
+fn destructors_of_failed_threads_do_not_wait() {
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(16);
+    let error = launch(&Simulator::default(), &fails_before_a_wait, config, ()).unwrap_err();
+    assert!(error.to_string().contains("too early"), "{error}");
+}

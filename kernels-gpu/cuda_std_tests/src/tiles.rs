@@ -118,7 +118,7 @@ pub unsafe fn shared_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>
         let mut sums = [0u32; 4];
         for round in 0..rounds {
             if thread == 0 {
-                empty.wait((round + 1) % 2);
+                empty.wait_cluster((round + 1) % 2);
                 full.arrive_and_expect(TILE);
                 let (to, at) = (memory.offset(rank * TILE / 2), 16 * round + 8 * rank);
                 let map = tensor_map!(shared_tiles, 0, map);
@@ -134,6 +134,10 @@ pub unsafe fn shared_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>
             empty.arrive_at(1);
         }
         cluster::sync();
+        if thread == 0 {
+            full.invalidate();
+            empty.invalidate();
+        }
         let first = thread::block_idx_x() as usize * TILE as usize / 4 + thread as usize;
         unrolled! { word in [0 1 2 3] {
             out.set(first + 128 * word, sums[word]);

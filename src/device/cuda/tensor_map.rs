@@ -13,6 +13,10 @@ use cust::sys::{
 use super::gpu::Gpu;
 use crate::Result;
 
+/// A map where the driver can write it.
+#[repr(align(64))]
+struct Aligned(TensorMap);
+
 impl Gpu {
     /// Returns the map of tiles that have been checked.
     pub fn tensor_map(&self, tiles: &TensorTiles) -> Result<TensorMap> {
@@ -26,14 +30,14 @@ impl Gpu {
             true => Swizzle::CU_TENSOR_MAP_SWIZZLE_128B,
             false => Swizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
         };
-        let mut map = TensorMap::from_words([0; 16]);
+        let mut map = Aligned(TensorMap::from_words([0; 16]));
         // The driver wants a context, though it uses none.
         let _bound = self.stream().primary().bind()?;
         // SAFETY: writes the 128 bytes of the map, which is aligned to 64, and reads the arrays: a
         // number for each of the three axes, or one less for the strides.
         let result = unsafe {
             sys::cuTensorMapEncodeTiled(
-                (&raw mut map).cast(),
+                (&raw mut map.0).cast(),
                 data_type,
                 3,
                 tiles.address as *mut _,
@@ -48,6 +52,6 @@ impl Gpu {
             )
         };
         self.check(result, "making a tensor map")?;
-        Ok(map)
+        Ok(map.0)
     }
 }

@@ -68,6 +68,11 @@ pub unsafe trait Lane {
     /// them writes.
     fn pause(&self, site: &'static Location<'static>);
 
+    /// Whether the thread unwinds, so that it must not wait for others.
+    fn is_unwinding(&self) -> bool {
+        false
+    }
+
     /// An operation among the lanes of `mask`: hands in `value` and `argument`, returns this
     /// lane's result.
     fn warp(
@@ -209,17 +214,21 @@ pub(crate) fn lane<'a>() -> &'a dyn Lane {
     unsafe { &*pointer }
 }
 
+/// The key of the [shared static](Lane::shared_static) with a bit for each thread of a block, in
+/// place of what hardware counts. It takes no shared memory of the kernel.
+pub static BARRIER_BITS: u8 = 0;
+
 /// The block's barrier: returns in how many of its threads `predicate` is set, and how many threads
 /// it has.
 pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'static>) -> (u32, u32) {
     /// A bit for each thread of a block.
     type Bits = [u32; 32];
-    static KEY: u8 = 0;
     let lane = lane();
     let Position {
         thread, block_dim, ..
     } = *lane.position();
-    let bits = lane.shared_static(&raw const KEY as usize, Layout::new::<Bits>()) as *mut u32;
+    let bits =
+        lane.shared_static(&raw const BARRIER_BITS as usize, Layout::new::<Bits>()) as *mut u32;
     let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
     let threads = block_dim.count() as u32;
     let (word, bit) = ((index / 32) as usize, 1 << (index % 32));

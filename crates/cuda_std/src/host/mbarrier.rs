@@ -24,6 +24,9 @@ const MARK: u64 = 0xb5 << 56;
 
 const BYTES: &str = "a barrier that counts arrivals";
 
+/// The most arrivals: those of all threads of a cluster of 8 blocks, and more.
+const MOST_ARRIVALS: u64 = 0x3fff;
+
 impl State {
     fn read(shared: DynamicShared, address: usize) -> Result<State, Misuse> {
         let bits = u64::from_le_bytes(shared.read(BYTES, address)?);
@@ -31,10 +34,10 @@ impl State {
             return Err(Misuse::NotABarrier { address });
         }
         Ok(State {
-            arrivals: (bits & 0xfff) as u16,
-            missing: (bits >> 12 & 0xfff) as u16,
+            arrivals: (bits & MOST_ARRIVALS) as u16,
+            missing: (bits >> 14 & MOST_ARRIVALS) as u16,
             // 25 bits with a sign.
-            bytes: ((bits >> 24) as u32 as i32) << 7 >> 7,
+            bytes: ((bits >> 28) as u32 as i32) << 7 >> 7,
             parity: bits >> 55 & 1 == 1,
         })
     }
@@ -42,8 +45,8 @@ impl State {
     fn write(self, shared: DynamicShared, address: usize) -> Result<(), Misuse> {
         let bits = MARK
             | u64::from(self.parity) << 55
-            | u64::from(self.bytes as u32 & 0x1ff_ffff) << 24
-            | u64::from(self.missing) << 12
+            | u64::from(self.bytes as u32 & 0x1ff_ffff) << 28
+            | u64::from(self.missing) << 14
             | u64::from(self.arrivals);
         shared.write(BYTES, address, bits.to_le_bytes())
     }
@@ -74,14 +77,26 @@ fn change(
 
 pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'static>) {
     let lane = lane();
-    let arrivals = arrivals as u16 & 0xfff;
+    if !(1..=MOST_ARRIVALS).contains(&u64::from(arrivals)) {
+        lane.misuse(Misuse::Arrivals { arrivals }, site);
+    }
     let state = State {
-        arrivals,
-        missing: arrivals,
+        arrivals: arrivals as u16,
+        missing: arrivals as u16,
         bytes: 0,
         parity: false,
     };
     if let Err(misuse) = state.write(dynamic_shared(lane), at.bits() as usize) {
+        lane.misuse(misuse, site);
+    }
+}
+
+pub(crate) fn invalidate(at: SharedAddress, site: &'static Location<'static>) {
+    let (lane, address) = (lane(), at.bits() as usize);
+    let shared = dynamic_shared(lane);
+    let invalidated = State::read(shared, address)
+        .and_then(|_| shared.write(BYTES, address, u64::MAX.to_le_bytes()));
+    if let Err(misuse) = invalidated {
         lane.misuse(misuse, site);
     }
 }
@@ -151,7 +166,7 @@ pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'stat
         if let Err(misuse) = super::tensor::finish(lane, address) {
             lane.misuse(misuse, site);
         }
-        if is_over() {
+        if is_over() || lane.is_unwinding() {
             break;
         }
         lane.pause(site);

@@ -46,6 +46,11 @@ pub enum Misuse {
         /// Its place in the dynamic shared memory.
         address: usize,
     },
+    /// A barrier was to wait for more arrivals than it can count, or for none.
+    Arrivals {
+        /// As many.
+        arrivals: u32,
+    },
     /// A block of the cluster was named that it does not have.
     BeyondCluster {
         /// The rank of the block.
@@ -91,6 +96,10 @@ impl fmt::Display for Misuse {
             Self::TooManyArrivals { address } => write!(
                 f,
                 "the barrier at {address} of the dynamic shared memory got more arrivals in a phase than it waits for"
+            ),
+            Self::Arrivals { arrivals } => write!(
+                f,
+                "a barrier that waits for {arrivals} arrivals, not for 1 to 16383"
             ),
             Self::BeyondCluster { rank } => {
                 write!(f, "the cluster has no block of rank {rank}")

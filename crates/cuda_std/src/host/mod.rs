@@ -29,7 +29,7 @@ pub use access::{Access, AccessKind, AccessSite, Ordered};
 ))]
 pub use instrumented::is_instrumented;
 pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
-pub use lane::{BlockOfCluster, Lane, Perform, Position, enter, is_inside_kernel};
+pub use lane::{BARRIER_BITS, BlockOfCluster, Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
 #[doc(hidden)]

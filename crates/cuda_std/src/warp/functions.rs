@@ -83,13 +83,14 @@ macro_rules! shuffles {
 }
 
 shuffles! {
-    /// Returns the value of the lane `delta` above in this lane's group.
+    /// Returns the value of the lane `delta` (modulo 32) above in this lane's group.
     warp_shuffle_down(delta) = Down;
-    /// Returns the value of the lane `delta` below in this lane's group.
+    /// Returns the value of the lane `delta` (modulo 32) below in this lane's group.
     warp_shuffle_up(delta) = Up;
     /// Returns the value of lane `idx` (modulo `width`) of this lane's group.
     warp_shuffle_idx(idx) = Idx;
-    /// Returns the value of the lane whose number is this one's exclusive or with `lane_mask`.
+    /// Returns the value of the lane whose number is this one's exclusive or with `lane_mask`
+    /// (modulo 32). A lane of an earlier group is read too, and counts as one of the group.
     warp_shuffle_xor(lane_mask) = Xor;
 }
 
