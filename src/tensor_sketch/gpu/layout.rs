@@ -8,7 +8,7 @@ use tensor_sketch_kernels::fourier::words::{Chunk, UNIT};
 
 use crate::device::{Buffer, Uploads, collected, reserve, zeroed};
 use crate::tensor_sketch::fourier::{CHUNK, FAN_IN, SEGMENT};
-use crate::{Device, Result};
+use crate::{Device, Result, parallel};
 
 /// The most that a batch may hold.
 #[derive(Clone, Copy, Debug)]
@@ -274,22 +274,29 @@ pub struct HostLayout {
 impl HostLayout {
     /// Lays out a batch whose sequences' first rows are computed.
     pub fn of_rows(batch: &Batch) -> Result<HostLayout> {
-        HostLayout::with_levels(batch, levels(&batch.segments)?)
+        HostLayout::with_levels(batch, || levels(&batch.segments))
     }
 
     /// Lays out a batch of segments with one matrix each.
     pub fn of_matrices(segments: Vec<Segment>) -> Result<HostLayout> {
-        let levels = reductions(&segments)?;
         let batch = Batch {
             segments,
             first: 0,
             complete: true,
         };
-        HostLayout::with_levels(&batch, levels)
+        HostLayout::with_levels(&batch, || reductions(&batch.segments))
     }
 
-    fn with_levels(batch: &Batch, levels: Vec<HostLevel>) -> Result<HostLayout> {
-        let chunks = chunks(&batch.segments)?;
+    /// Many short sequences take as long as packing their letters, so that two threads share them.
+    fn with_levels(
+        batch: &Batch,
+        levels: impl FnOnce() -> Result<Vec<HostLevel>> + Send,
+    ) -> Result<HostLayout> {
+        let (levels, ordered) = parallel::beside(levels, || {
+            let chunks = chunks(&batch.segments)?;
+            Ok((longest_first(&chunks)?, chunks))
+        });
+        let (order, chunks) = ordered?;
         let first = batch.segments.first();
         let origin = first.map_or(0, |segment| segment.first_letter);
         let extent = Extent {
@@ -302,9 +309,9 @@ impl HostLayout {
         };
         Ok(HostLayout {
             extent,
-            order: longest_first(&chunks)?,
+            order,
             chunks,
-            levels,
+            levels: levels?,
         })
     }
 
@@ -397,11 +404,12 @@ fn levels(segments: &[Segment]) -> Result<Vec<HostLevel>> {
     let mut levels = vec![];
     while !spans.is_empty() {
         let (mut rows, mut matrices, mut above) = (vec![], vec![], vec![]);
+        // Untouched pages cost no memory.
+        reserve(&mut rows, spans.len())?;
         for (first, count, result) in spans {
             let segment = segments[result as usize];
             // All segments of a sequence have one level: its sketch does not depend on batches.
             if levels.len() == segment.level as usize {
-                reserve(&mut rows, 1)?;
                 rows.push(Run {
                     first,
                     count,
