@@ -55,8 +55,8 @@ pub struct Persistent<C, S = f32> {
     /// Matrices.
     pub batch: u32,
     /// The length of the sections of A and B, a multiple of 64, if they are those of
-    /// [`split`](crate::split), else 0. Then k counts the products of sections: see [`k_of`](Self::k_of).
-    /// Only the kernels for 16 bits compute them.
+    /// [`Splitting`](crate::Splitting), else 0. Then k counts the products of sections, the smallest
+    /// first. Only the kernels for 16 bits compute them.
     pub section: u32,
     /// 1 if A has a matrix for each of the batch, 0 if they share one.
     pub a_step: u32,
