@@ -75,16 +75,28 @@ pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
 }
 
 /// Runs `main` on this thread, and `side` on another thread if one is idle. Returns both results.
+///
+/// Captures are recorded for each thread, so that calls of a device have to stay on theirs;
+/// [`join`] may move both.
 pub(crate) fn beside<A: Send, B>(
     side: impl FnOnce() -> A + Send,
     main: impl FnOnce() -> B,
 ) -> (A, B) {
-    let mut from_side = None;
-    let from_main = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| from_side = Some(side()));
-        main()
+    let (mut side, mut main) = (Some(side), Some(main));
+    let (mut from_side, mut from_main) = (None, None);
+    run_beside(
+        &mut || from_side = side.take().map(|side| side()),
+        &mut || from_main = main.take().map(|main| main()),
+    );
+    let both = from_side.zip(from_main);
+    both.expect("both have run")
+}
+
+fn run_beside(side: &mut (dyn FnMut() + Send), main: &mut dyn FnMut()) {
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| side());
+        main();
     });
-    (from_side.expect("the scope waits for it"), from_main)
 }
 
 pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {

@@ -16,9 +16,9 @@ pub enum Precision {
     ///
     /// Each `f32` is split into three terms of `bf16`, x₁ + x₂ + x₃, which together have all of its 24
     /// bits. The sum a₁b₁ + a₁b₂ + a₂b₁ + a₁b₃ + a₂b₂ + a₃b₁ of six exact products differs from a·b by
-    /// at most 2⁻²²·|a·b|. Tensor cores truncate sums, so they sum at most 2048 of the products
-    /// a₁b₁, the first of them after the smaller products, and these sums are added with rounding to
-    /// the nearest. [`MatMul::error_factor`] bounds
+    /// at most 2⁻²²·|a·b|. Tensor cores truncate sums. They therefore sum at most 2048 of the
+    /// products a₁b₁ at a time, and these sums are added with rounding to the nearest. The smaller
+    /// products belong to the first sum or have their own. [`MatMul::error_factor`] bounds
     /// the error: it is 2.1 times that of `Full` for k of 1024, 2.7 times for k of 16, and the same
     /// for k above 4400.
     ///
@@ -27,7 +27,7 @@ pub enum Precision {
     /// infinite or NaN, and those within 1% of the largest `f32` may be infinite. Elements below
     /// 2⁻¹¹⁰ are rounded to multiples of 2⁻¹³³. The terms take 8 bytes of the device's memory for
     /// each element of A and B, for up to 4096 k at a time, the number of which is rounded up to a
-    /// multiple of 64.
+    /// multiple of 64 on compute capability 9.0, else of 8.
     ///
     /// On other devices, with [`Instructions::Fma`], and with at most 16 rows or columns of C and at
     /// least 128 of the other, the same as `Full`. (The scheme is that of Henry, Tang and Heinecke,

@@ -5,9 +5,9 @@
 //! [`init`](Barrier::init) said, and all bytes that were [expected](Barrier::arrive_and_expect)
 //! have been copied to the block's shared memory; then the next phase begins. Threads
 //! [wait](Barrier::wait) for the end of a phase by its parity, so that no thread may be more than a
-//! phase behind. What threads did before they arrived has happened for threads of their block that
-//! have waited, and by [`arrive_at`](Barrier::arrive_at) and [`wait_cluster`](Barrier::wait_cluster)
-//! for those of another block of the cluster.
+//! phase behind. What threads did before they arrived has happened for threads of their block
+//! that have waited, and by [`arrive_at`](Barrier::arrive_at) and
+//! [`wait_cluster`](Barrier::wait_cluster) for those of another block of the cluster.
 //!
 //! On a fresh barrier, a wait for parity 1 returns at once, as if a phase before the first had
 //! ended: a producer that waits for empty places needs no special case for the first round.
@@ -37,12 +37,12 @@ impl Barrier {
     }
 
     /// Makes a barrier whose phases end after `arrivals` arrivals, 1 to 2²⁰ − 1, in the simulator
-    /// 16 383. One thread calls this, then [`publish`]; others may use the barrier after a barrier of
-    /// the block.
+    /// 16 383. One thread calls this, then [`publish`]; others may use the barrier after a barrier
+    /// of the block.
     ///
     /// # Safety
-    /// No barrier is there, and nobody uses the 8 bytes for anything else, another barrier included,
-    /// before [`invalidate`](Self::invalidate) or the end of the block.
+    /// No barrier is there, and nobody uses the 8 bytes for anything else, another barrier
+    /// included, before [`invalidate`](Self::invalidate) or the end of the block.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn init(self, arrivals: u32) {
@@ -59,7 +59,8 @@ impl Barrier {
         crate::host::mbarrier::init(self.0, arrivals, core::panic::Location::caller());
     }
 
-    /// Ends the barrier. Its bytes may then be used for something else.
+    /// Ends the barrier, whose bytes may then be used for something else. One thread calls this;
+    /// others may use the bytes after a barrier of the block.
     ///
     /// # Safety
     /// The barrier has been initialised, and nobody uses it any more.
@@ -158,8 +159,9 @@ impl Barrier {
         crate::host::mbarrier::wait(self.0, parity, core::panic::Location::caller());
     }
 
-    /// As [`wait`](Self::wait), also for what other blocks of the [cluster](crate::cluster) did in
-    /// global memory before they arrived.
+    /// Waits as [`wait`](Self::wait). What threads of other blocks of the
+    /// [cluster](crate::cluster) did before [`arrive_at`](Self::arrive_at) has then happened too,
+    /// also in global memory.
     ///
     /// # Safety
     /// The barrier has been initialised.

@@ -45,8 +45,8 @@ use crate::shared::SharedAddress;
 
 /// An array in global memory and the tiles that are copied of it: 128 bytes in the form of the
 /// device that it was made for.
-// rustc passes no parameters that are aligned to more than 16 bytes: see `tensor_map!`. The host has
-// the same alignment, so that structs with a map have the same layout on both sides.
+// rustc passes no parameters that are aligned to more than 16 bytes: see `tensor_map!`. The host
+// has the same alignment, so that structs with a map have the same layout on both sides.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap([u64; 16]);
@@ -134,18 +134,17 @@ macro_rules! tensor_map {
 ///
 /// # Safety
 /// `to` begins as many bytes of dynamic shared memory as a tile has, at a multiple of 128 (1024 if
-/// rows are swizzled), which nobody uses until the barrier's phase has ended. Threads that wrote to
-/// them before have called [`wgmma::publish`](crate::wgmma::publish), and a barrier followed, because
-/// a copy is not ordered behind other accesses. The array was written before the launch and does not
-/// change meanwhile. The block does not end before.
+/// rows are swizzled), which nobody uses until the barrier's phase has ended. Earlier accesses to
+/// these bytes are over: a barrier orders them before this call, and threads that wrote called
+/// [`wgmma::publish`](crate::wgmma::publish) before that barrier. The array was written before the
+/// launch and does not change meanwhile. The block does not end before.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Barrier) {
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: by the contract of this function, `to` begins as many bytes of dynamic shared memory
-    // as a tile has, at a multiple of 128 (1024 if rows are swizzled), which nobody uses until the
-    // barrier's phase has ended. The array does not change meanwhile. The block does not end
-    // before.
+    // SAFETY: by the contract of this function, the target has room for the tile, its earlier
+    // accesses are over, nobody uses it until the barrier's phase has ended, and neither the array
+    // nor the block ends before.
     unsafe {
         core::arch::asm!(
             "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{map}, {{{x}, {y}, {z}}}], [{barrier}];",
@@ -154,10 +153,9 @@ pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Ba
         )
     };
     #[cfg(not(target_arch = "nvptx64"))]
-    // SAFETY: by the contract of this function, `to` begins as many bytes of dynamic shared memory
-    // as a tile has, at a multiple of 128 (1024 if rows are swizzled), which nobody uses until the
-    // barrier's phase has ended. The array does not change meanwhile. The block does not end
-    // before.
+    // SAFETY: by the contract of this function, the target has room for the tile, its earlier
+    // accesses are over, nobody uses it until the barrier's phase has ended, and neither the array
+    // nor the block ends before.
     unsafe {
         crate::host::tensor::load(
             None,

@@ -285,12 +285,14 @@ impl Drop for WaitsAtTheEnd {
     }
 }
 
-/// Fails with a destructor that waits for what never comes.
+/// Fails with a destructor that waits for what never comes, or at what is no barrier.
 #[kernel]
-unsafe fn fails_before_a_wait() {
+unsafe fn fails_before_a_wait(is_initialised: bool) {
     let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
-    // SAFETY: the launch has these bytes, which nothing else uses.
-    unsafe { barrier.init(1) };
+    if is_initialised {
+        // SAFETY: the launch has these bytes, which nothing else uses.
+        unsafe { barrier.init(1) };
+    }
     let _waits = WaitsAtTheEnd(barrier);
     panic!("too early");
 }
@@ -298,6 +300,10 @@ unsafe fn fails_before_a_wait() {
 #[test]
 fn destructors_of_failed_threads_do_not_wait() {
     let config = LaunchConfig::new(1, 1).with_shared_bytes(16);
-    let error = launch(&Simulator::default(), &fails_before_a_wait, config, ()).unwrap_err();
-    assert!(error.to_string().contains("too early"), "{error}");
+    for is_initialised in [true, false] {
+        let simulator = Simulator::default();
+        let failed = launch(&simulator, &fails_before_a_wait, config, (is_initialised,));
+        let error = failed.unwrap_err().to_string();
+        assert!(error.contains("too early"), "{error}");
+    }
 }

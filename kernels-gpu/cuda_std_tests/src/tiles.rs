@@ -53,7 +53,8 @@ pub unsafe fn summed_tiles(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>
     let full = |stage: u32| Barrier::at(barriers.offset(stage * mbarrier::BYTES));
     let empty = |stage: u32| Barrier::at(barriers.offset((STAGES + stage) * mbarrier::BYTES));
     let thread = thread::thread_idx_x();
-    // SAFETY: a stage is copied to when all that read it have arrived, and read when it has come.
+    // SAFETY: a stage is copied to when all that read it have arrived, and read when it has come. All
+    // threads of a warp group give away or take registers, once.
     unsafe {
         if thread == 0 {
             for stage in 0..STAGES {

@@ -431,6 +431,7 @@ unsafe fn compute<
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
     // SAFETY: by the contract of this function, the launch is as `Persistent` says, with the shared
     // memory of the `Ring`; the barriers are initialised.
+    // All threads of a warp group give away or take registers, once.
     unsafe {
         ring::start::<STAGES>(stage_bytes(RIGHT));
         if thread < 128 {

@@ -54,9 +54,9 @@ pub struct Persistent<C, S = f32> {
     pub parts: u32,
     /// Matrices.
     pub batch: u32,
-    /// The length of the sections of A and B, a multiple of 64, if they are those of
-    /// [`Splitting`](crate::Splitting), else 0. Then k counts the products of sections, the smallest
-    /// first. Only the kernels for 16 bits compute them.
+    /// The length of a section, a multiple of 64, if A and B are copies in sections, as
+    /// [`Splitting`](crate::Splitting) makes them, and k counts the products of all sections, the
+    /// smallest first. Else 0. Only the kernels for 16 bits compute such products.
     pub section: u32,
     /// 1 if A has a matrix for each of the batch, 0 if they share one.
     pub a_step: u32,
@@ -69,11 +69,11 @@ pub struct Persistent<C, S = f32> {
 }
 
 impl<C, S> Persistent<C, S> {
-    /// Where the products for `k` have their k in A and in B.
+    /// Returns the k in A and the k in B of the products with index `k` of the sum.
     ///
-    /// The products of sections are, the smallest first: three of third by first terms, second by
-    /// second and first by third; two of second by first terms and first by second; and one of first
-    /// by first terms.
+    /// A's sections are in reverse, so that the pairs of sections to multiply follow each other in
+    /// both. The smallest come first: third by first terms, second by second, first by third; then
+    /// second by first, first by second; then first by first.
     #[inline(always)]
     fn k_of(&self, k: u32) -> [u32; 2] {
         let section = self.section;
@@ -279,6 +279,7 @@ unsafe fn compute<
     // 168 registers for each of 384 threads become 40 for 128 and 232 for 256.
     // SAFETY: by the contract of this function, the launch is as `Persistent` says, with the shared
     // memory of `STAGES` stages; the barriers are initialised.
+    // All threads of a warp group give away or take registers, once.
     unsafe {
         ring::start::<STAGES>(stage_bytes(COLUMNS));
         if thread < 128 {

@@ -14,7 +14,7 @@ use super::gpu::Gpu;
 use crate::Result;
 
 /// A map where the driver can write it.
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Aligned(TensorMap);
 
 impl Gpu {

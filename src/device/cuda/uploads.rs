@@ -2,7 +2,7 @@
 //!
 //! The driver may read pageable memory after the call that starts a copy has returned, so that a
 //! call would have to wait for the copy, and for all work before it. Arrays are therefore copied to
-//! page-locked memory first.
+//! page-locked memory first, or written there.
 
 use super::gpu::{Allocation, Gpu};
 use super::memory::HostAllocation;

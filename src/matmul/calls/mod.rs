@@ -75,12 +75,13 @@ impl MatMul {
     ///
     /// In [`Precision::F32ByBf16x6`], the second term of a number is at most v·(1 + v) and the third
     /// at most v² times the number, where v = 2⁻⁸ is the unit roundoff of `bf16`. The products that
-    /// are left out are at most 2v³(1 + v) + v⁴ < 2⁻²² of |A|·|B|. The others are summed from the smallest
-    /// on: of each K = min(k, 4096) numbers, 3K products are together at most 3v²(1 + v)² of |A|·|B|, and
-    /// 2K are at most 2v(1 + v)². At most J = min(k, 2048) products of first terms follow in the same
-    /// sum, and further sums of J are added to C. With u = 2⁻²³, the errors are at most γ_(5K+J),
-    /// γ_(2K+J) and γ_J times the shares; some devices add sums of 3K, 2K and J products to C, whose
-    /// errors are smaller. Together this is less than f = (1 + 2⁻⁵)·γ_n + 2⁻²² with
+    /// are left out are at most 2v³(1 + v) + v⁴ < 2⁻²² of |A|·|B|. The others are summed from the
+    /// smallest on, for K = min(k, 4096) at a time. The 3K products of the smallest terms are
+    /// together at most 3v²(1 + v)² of |A|·|B|, the next 2K at most 2v(1 + v)², and those of first
+    /// terms at most (1 + v)². The first J = min(k, 2048) products of first terms end the sum, and
+    /// each further sum of J is added to C. With u = 2⁻²³, the errors are at most γ_(5K+J), γ_(2K+J)
+    /// and γ_J times these shares. Some devices add sums of 3K, 2K and J products to C instead, with
+    /// smaller errors. Together this is less than f = (1 + 2⁻⁵)·γ_n + 2⁻²² with
     /// n = J + K/60 + ⌈k/2048⌉ + 2·⌈k/4096⌉ + 2. The factor is the larger of f and the factor of
     /// `Full`, in which some devices and sizes are computed. In addition, an element of A or B below
     /// 2⁻¹¹⁰ has an error of up to 2⁻¹³⁴, times the elements that it is multiplied by.

@@ -3,8 +3,8 @@
 //! Each number is a sum of three terms, of which the second is at most 2⁻⁸ and the third at most
 //! 2⁻¹⁶ times the number. Of the nine products of terms of A and B, three are left out, which
 //! together are at most 2⁻²² of the product of the numbers. Those that are equally small are summed
-//! as one product along a longer k, the smallest first. Persistent blocks sum all of them in one
-//! launch, with the first sum of the largest: C is then read and written less often.
+//! as one product along a longer k, the smallest first. Persistent blocks sum these and the first
+//! 2048 products of first terms in one launch, so that C is read and written less often.
 //!
 //! [`Precision::F32ByBf16x6`]: crate::matmul::Precision::F32ByBf16x6
 
@@ -25,9 +25,10 @@ use crate::matmul::input::Sizes;
 use crate::matmul::options::{EMULATED_CHUNK, EMULATED_SUM, Instructions};
 use crate::{Device, Result};
 
-/// What the length of a section is a multiple of: the k of a stage of persistent blocks, so that no
-/// stage has elements of two sections.
-const SECTION_MULTIPLE: usize = 64;
+/// The k of a stage of persistent blocks, which has no elements of two sections.
+const STAGE: usize = 64;
+/// Elements that are written at once.
+const PIECE: usize = 8;
 
 impl<T: HasKernels> Job<'_, T> {
     /// Computes a product of sections in one launch; `false` if its fastest kernel cannot.
@@ -66,19 +67,26 @@ impl<T: HasKernels> Job<'_, T> {
         allowed: RangeInclusive<Instructions>,
     ) -> Result<bool> {
         let Sizes { batch, m, n, k, .. } = self.sizes;
+        let multiple = match *allowed.end() {
+            Instructions::WarpGroup => STAGE,
+            _ => PIECE,
+        };
         let mut beta = self.beta;
         for first in (0..k).step_by(EMULATED_CHUNK) {
             let length = EMULATED_CHUNK.min(k - first);
-            let chunk = |from: Factor<T::Bits>, outer, is_left| {
+            let chunk = |from: Factor<T::Bits>, outer, whole, is_left| {
                 let from = Factor {
                     start: from.start + first as i64 * from.stride_k,
                     ..from
                 };
+                let (lengths, section) =
+                    ([batch, outer, length], length.next_multiple_of(multiple));
                 // SAFETY: the caller vouches for the factor.
-                unsafe { split::<T>(self.device, kernel, from, [batch, outer, length], is_left) }
+                unsafe { split::<T>(self.device, kernel, from, lengths, section, whole, is_left) }
             };
             // Freed after the kernels have run.
-            let (a, b) = (chunk(self.a, m, true)?, chunk(self.b, n, false)?);
+            let a = chunk(self.a, m, self.whole.m, true)?;
+            let b = chunk(self.b, n, self.whole.n, false)?;
             let section = a.section;
             let product = |[first_of_a, first_of_b]: [usize; 2], k, section, beta| Job::<T::Term> {
                 operation: self.operation,
@@ -113,7 +121,7 @@ impl<T: HasKernels> Job<'_, T> {
             });
             let done = if are_together { small.len() + 1 } else { 0 };
             for (firsts, k) in small.into_iter().chain(large).skip(done) {
-                // SAFETY: as above.
+                // SAFETY: the caller vouches for C; A and B are copies with these sections.
                 if !unsafe { product(firsts, k, 0, beta).run_by(allowed.clone())? } {
                     return Ok(false);
                 }
@@ -129,7 +137,7 @@ struct Sections<T: HasKernels> {
     /// Holds the memory.
     _terms: Buffer<T>,
     factor: Factor<T::Bits>,
-    /// The length of a section along k: a multiple of [`SECTION_MULTIPLE`], with zeros at the end.
+    /// The length of a section along k, a multiple of [`PIECE`], with zeros at the end.
     section: usize,
 }
 
@@ -144,8 +152,9 @@ impl<T: HasKernels> Sections<T> {
     }
 }
 
-/// Splits the elements of a factor, `batch` matrices of `outer` indices and `k`, into terms. A's
-/// sections are in reverse.
+/// Splits the elements of a factor, `batch` matrices of `outer` indices and `k`, into terms in
+/// sections of this length. A's sections are in reverse. The factor may be a part of one with `whole`
+/// outer indices.
 ///
 /// # Safety
 /// The factor is in the device's memory.
@@ -154,15 +163,18 @@ unsafe fn split<T: HasKernels>(
     kernel: &'static Kernel<(Splitting,)>,
     from: Factor<T::Bits>,
     [batch, outer, k]: [usize; 3],
+    section: usize,
+    whole: usize,
     is_left: bool,
 ) -> Result<Sections<T::Term>> {
     let is_single = from.stride_batch == 0;
     let batch = if is_single { 1 } else { batch };
-    let section = k.next_multiple_of(SECTION_MULTIPLE);
     let mut terms = device.alloc::<T::Term>(batch * SECTIONS * outer * section)?;
-    // The copy has the order of the factor if its kernels then read 16 bytes at a time.
+    // The copy has the order of the factor if its kernels, which are chosen for the whole, then read
+    // 16 bytes at a time.
     let is_across = from.stride.unsigned_abs() < from.stride_k.unsigned_abs()
-        && is_aligned::<T::Term>(outer as i64);
+        && is_aligned::<T::Term>(outer as i64)
+        && is_aligned::<T::Term>(whole as i64);
     // Of k and the outer index, neighbours come first.
     let order = |along: usize, across: usize| match is_across {
         false => [along, across],

@@ -23,8 +23,8 @@ pub struct Job<'a, T: HasKernels> {
     pub sizes: Sizes,
     /// The sizes of the whole product. They decide on the kernel, whatever the partitions.
     pub whole: Sizes,
-    /// The length of the sections of A and B if they are copies in [terms](super::emulated) of whose
-    /// products k counts those of all sections, else 0.
+    /// The length of a section if A and B are split into [terms](super::emulated) and one launch
+    /// sums all products; `sizes.k` then counts the products of all sections. Otherwise 0.
     pub section: usize,
     pub alpha: T::Sum,
     pub beta: T::Sum,

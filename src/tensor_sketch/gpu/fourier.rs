@@ -244,8 +244,8 @@ impl<T: HasKernels> Engine<T> {
             letters,
             largest,
             layout: layout?.upload(uploads)?,
-            // Before the batch is computed: the memory that scales are copied from is free again
-            // after the batch before.
+            // Uploaded before the kernels of this batch start: a copy after them would keep its
+            // block in use until they end, and the next batch would wait for the block.
             scales: uploads.buffer_from(&scales?)?,
         })
     }

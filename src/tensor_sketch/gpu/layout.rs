@@ -287,7 +287,8 @@ impl HostLayout {
         HostLayout::with_levels(&batch, || reductions(&batch.segments))
     }
 
-    /// Many short sequences take as long as packing their letters, so that two threads share them.
+    /// Laying out many short sequences takes as long as packing their letters, so two threads share
+    /// the work.
     fn with_levels(
         batch: &Batch,
         levels: impl FnOnce() -> Result<Vec<HostLevel>> + Send,
@@ -483,24 +484,31 @@ mod tests {
         }
         let segments = offsets.iter().zip(lengths);
         let segments = segments.map(|(&offset, length)| Segment::whole(offset, length));
-        let batches = collected(segments, Capacity::LARGEST);
-        let mut at = 0;
-        let mut sequence = 0;
-        for batch in &batches {
-            assert_eq!(batch.first, sequence);
-            for segment in &batch.segments {
-                assert_eq!(segment.first_letter, at);
-                assert_eq!(segment.level, Segment::level(lengths[sequence]));
-                at += segment.letters;
-                if segment.continues {
-                    let place = segment.first_letter - offsets[sequence];
-                    assert_eq!(place % SEGMENT as u64, 0);
-                }
-                sequence += usize::from(batch.complete);
-            }
-        }
-        assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
+        let batches = collected(segments.clone(), Capacity::LARGEST);
         assert!(batches.len() < 9);
+        let [first, later] = [1, 3].map(|count| Capacity {
+            letters: count * SEGMENT as u64,
+            ..Capacity::LARGEST
+        });
+        let growing = Batches::growing(segments, first, later);
+        let growing: Vec<_> = growing.map(Result::unwrap).collect();
+        for batches in [batches, growing] {
+            let (mut at, mut sequence) = (0, 0);
+            for batch in &batches {
+                assert_eq!(batch.first, sequence);
+                for segment in &batch.segments {
+                    assert_eq!(segment.first_letter, at);
+                    assert_eq!(segment.level, Segment::level(lengths[sequence]));
+                    at += segment.letters;
+                    if segment.continues {
+                        let place = segment.first_letter - offsets[sequence];
+                        assert_eq!(place % SEGMENT as u64, 0);
+                    }
+                    sequence += usize::from(batch.complete);
+                }
+            }
+            assert_eq!((at, sequence), (offsets[lengths.len()], lengths.len()));
+        }
         assert!(collected([], Capacity::LARGEST).is_empty());
         let most = Capacity::LARGEST.chunks;
         let many = |capacity| {

@@ -58,9 +58,7 @@ fn for_sizes<S: Copy>(
     check: impl Fn(&[Device], S),
 ) {
     let count = if small() { 8 } else { sizes.len() };
-    sizes[..count]
-        .iter()
-        .for_each(|&size| check(&devices, size));
+    (sizes.iter().take(count)).for_each(|&size| check(&devices, size));
     devices.retain(|device| !is_slow(device));
     if !devices.is_empty() {
         more.iter().for_each(|&size| check(&devices, size));

@@ -24,8 +24,8 @@ const MARK: u64 = 0xb5 << 56;
 
 const BYTES: &str = "a barrier that counts arrivals";
 
-/// The most arrivals: those of all threads of a cluster of 8 blocks, and more.
-const MOST_ARRIVALS: u64 = 0x3fff;
+/// The largest count of 14 bits. A cluster of 8 blocks has at most 8192 threads.
+pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
 
 impl State {
     fn read(shared: DynamicShared, address: usize) -> Result<State, Misuse> {
@@ -157,6 +157,10 @@ pub(super) fn complete(shared: DynamicShared, address: usize, bytes: usize) -> R
 
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
     let (lane, address) = (lane(), at.bits() as usize);
+    // A second failure, in a destructor of a failed thread, would abort the process.
+    if lane.is_unwinding() {
+        return;
+    }
     let is_over = || match State::read(dynamic_shared(lane), address) {
         Ok(state) => state.parity != (parity & 1 == 1),
         Err(misuse) => lane.misuse(misuse, site),
@@ -166,7 +170,7 @@ pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'stat
         if let Err(misuse) = super::tensor::finish(lane, address) {
             lane.misuse(misuse, site);
         }
-        if is_over() || lane.is_unwinding() {
+        if is_over() {
             break;
         }
         lane.pause(site);

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::panic::Location;
 
+use super::mbarrier::MOST_ARRIVALS;
+
 /// What is wrong with an asynchronous copy, its barrier, or a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,7 +50,7 @@ pub enum Misuse {
     },
     /// A barrier was to wait for more arrivals than it can count, or for none.
     Arrivals {
-        /// As many.
+        /// The arrivals that were asked for.
         arrivals: u32,
     },
     /// A block of the cluster was named that it does not have.
@@ -99,7 +101,7 @@ impl fmt::Display for Misuse {
             ),
             Self::Arrivals { arrivals } => write!(
                 f,
-                "a barrier that waits for {arrivals} arrivals, not for 1 to 16383"
+                "a barrier that waits for {arrivals} arrivals, not for 1 to {MOST_ARRIVALS}"
             ),
             Self::BeyondCluster { rank } => {
                 write!(f, "the cluster has no block of rank {rank}")
