@@ -6,7 +6,7 @@
 
 use gridstride::box_overlap::{Algorithm, BoxOverlap, OverlapMatrix, OverlapSlices, Overlaps};
 use gridstride::device::{DeviceArray, DeviceKind, Element};
-use gridstride::distances::{DeviceWindows, Distances, Metric, Nearest, Windows};
+use gridstride::distances::{DeviceNearest, DeviceWindows, Distances, Metric, Nearest, Windows};
 use gridstride::edit_distance::{EditDistance, edit_distances_within};
 use gridstride::half::bf16;
 use gridstride::matmul::{MatMul, Precision};
@@ -198,6 +198,14 @@ fn matrix_of(matrix: OverlapMatrix) -> Vec<f64> {
     found
 }
 
+/// Room for the nearest k of N rows on a device.
+fn nearest_of(device: &Device, shape: (usize, usize)) -> Result<DeviceNearest> {
+    Ok(DeviceNearest {
+        indices: device.upload(&Array2::zeros(shape))?,
+        distances: device.upload(&Array2::zeros(shape))?,
+    })
+}
+
 fn found(nearest: Nearest) -> Vec<f64> {
     let indices = nearest.indices.iter().map(|&index| index as f64);
     indices.chain(nearest.distances).collect()
@@ -375,7 +383,7 @@ pub static CALLS: &[Call] = calls! {
     },
     "nearest_device_into": |d, on| {
         let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
-        let mut there = l2().nearest_device(&a, &b, 3)?;
+        let mut there = nearest_of(&on[0], (d.rows.nrows(), 3))?;
         l2().nearest_device_into(&a, &b, &mut there.indices, &mut there.distances)?;
         Ok(found(there.download()?))
     },
@@ -440,7 +448,7 @@ pub static CALLS: &[Call] = calls! {
     "slide_nearest_device_into": |d, on| {
         let [a, b] = upload(&on[0], [&d.rows, &d.other_rows])?;
         let [a, b] = [DeviceWindows::new(&a, &d.offsets)?, DeviceWindows::new(&b, &d.offsets)?];
-        let mut there = l2().slide_nearest_device(a, b, 1)?;
+        let mut there = nearest_of(&on[0], (d.offsets.len() - 1, 1))?;
         l2().slide_nearest_device_into(a, b, &mut there.indices, &mut there.distances)?;
         Ok(found(there.download()?))
     },
