@@ -79,6 +79,16 @@ impl Uploads {
 }
 
 #[cfg(test)]
+impl Device {
+    /// Returns the CPU and a GPU, if there is one: with `GRIDSTRIDE_REQUIRE_CUDA` there has to be.
+    pub(crate) fn cpu_and_gpu() -> impl Iterator<Item = Device> {
+        let gpu = Device::cuda(0);
+        assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
+        [Ok(Device::cpu()), gpu].into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -86,9 +96,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too many bytes for an interpreter")]
     fn arrays_of_all_lengths_arrive() {
-        let gpu = Device::cuda(0);
-        assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
-        for device in [Ok(Device::cpu()), gpu].into_iter().flatten() {
+        for device in Device::cpu_and_gpu() {
             for _ in 0..2 {
                 let uploads = device.uploads();
                 let (mut uploaded, mut numbered, mut spare) = (vec![], vec![], vec![]);

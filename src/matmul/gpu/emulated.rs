@@ -16,7 +16,7 @@ use matmul_kernels::{Factor, Launch, SECTIONS, SPLIT_THREADS, Splitting, split_b
 use num_traits::One;
 
 use super::choice::{Choice, choose};
-use super::factor::{is_aligned, recast};
+use super::factor::{ROW_MULTIPLE, is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE};
 use super::tuning::Gpu;
@@ -27,8 +27,6 @@ use crate::{Device, Result};
 
 /// The k of a stage of persistent blocks, which has no elements of two sections.
 const STAGE: usize = 64;
-/// Elements that are written at once.
-const PIECE: usize = 8;
 
 impl<T: HasKernels> Job<'_, T> {
     /// Computes a product of sections in one launch; `false` if its fastest kernel cannot.
@@ -69,7 +67,7 @@ impl<T: HasKernels> Job<'_, T> {
         let Sizes { batch, m, n, k, .. } = self.sizes;
         let multiple = match *allowed.end() {
             Instructions::WarpGroup => STAGE,
-            _ => PIECE,
+            _ => ROW_MULTIPLE,
         };
         let mut beta = self.beta;
         for first in (0..k).step_by(EMULATED_CHUNK) {
@@ -137,7 +135,7 @@ struct Sections<T: HasKernels> {
     /// Holds the memory.
     _terms: Buffer<T>,
     factor: Factor<T::Bits>,
-    /// The length of a section along k, a multiple of [`PIECE`], with zeros at the end.
+    /// The length of a section along k, a multiple of [`ROW_MULTIPLE`], with zeros at the end.
     section: usize,
 }
 

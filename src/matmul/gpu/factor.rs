@@ -177,7 +177,7 @@ pub(super) fn fits<T>(factor: &Factor<T>, outer: usize, k: usize, pattern: Patte
 }
 
 /// The elements to which rows of packed factors are padded: 16 bytes of every type.
-const ROW_MULTIPLE: usize = 8;
+pub(super) const ROW_MULTIPLE: usize = 8;
 
 /// Copies the matrices of a factor, with zeros behind each row: `batch`, `outer` indices, and `k`.
 /// Returns the copy, as a buffer and as a factor. Elements along k are contiguous in the factor,
