@@ -62,12 +62,18 @@ fn compressed(format: Format, content: &[u8]) -> Vec<u8> {
     match format {
         Format::Gzip => member(&[], content),
         Format::Blocks => {
-            // The field has the size of the member, which readers of gzip pass over.
-            let member = |content| member(b"BC\x02\0\0\0", content);
+            let block = |content| {
+                let of_size = |size: u16| {
+                    let [low, high] = size.to_le_bytes();
+                    member(&[b'B', b'C', 2, 0, low, high], content)
+                };
+                // The field has the size of the block, less one.
+                of_size((of_size(0).len() - 1).try_into().unwrap())
+            };
             let (first, second) = content.split_at(content.len() / 2);
             // The empty member that ends each such file (SAM specification, 4.1.2).
             let last = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
-            [&member(first)[..], &member(second), last].concat()
+            [&block(first)[..], &block(second), last].concat()
         }
         Format::Zstd => {
             let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();

@@ -32,6 +32,10 @@ pub struct Options {
     /// Targets that run side by side; as many as there are cores by default.
     #[arg(long)]
     jobs: Option<usize>,
+    /// The start of libFuzzer's random numbers: the same inputs are tried, as far as the time is enough.
+    /// Another one each time by default.
+    #[arg(long)]
+    seed: Option<u32>,
     /// The nightly compiler, by its name in rustup.
     #[arg(long, default_value = "nightly")]
     toolchain: String,
@@ -41,7 +45,7 @@ pub struct Options {
     sanitizer: Option<Sanitizer>,
     /// Instead of fuzzing, copy to `fuzz/corpus` the inputs of `fuzz/target/found` that reach code
     /// that the corpus does not reach. Their names are hashes.
-    #[arg(long, conflicts_with_all = ["seconds", "jobs"])]
+    #[arg(long, conflicts_with_all = ["seconds", "jobs", "seed"])]
     merge: bool,
     /// Targets, by the names of their files; all by default.
     targets: Vec<String>,
@@ -157,7 +161,7 @@ fn fuzz(targets: &[Target], options: &Options) -> Result<()> {
                 loop {
                     let next = waiting.lock().expect("no panic").next();
                     let Some((index, target)) = next else { return };
-                    let run = target.run(options.seconds);
+                    let run = target.run(options);
                     done.lock().expect("no panic").push((index, run));
                 }
             });
@@ -222,13 +226,15 @@ fn merge(target: &Target) -> Result<()> {
 
 impl Target {
     /// Runs the program. Inputs that reach something new are kept in `found`.
-    fn run(&self, seconds: u32) -> io::Result<Run> {
+    fn run(&self, options: &Options) -> io::Result<Run> {
         for folder in [&self.seeds, &self.found, &self.artifacts] {
             fs::create_dir_all(folder)?;
         }
         let log = self.found.with_extension("log");
         let status = Command::new(&self.program)
-            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-max_total_time={}", options.seconds))
+            // libFuzzer takes 0 for none.
+            .arg(format!("-seed={}", options.seed.unwrap_or(0)))
             .arg(format!("-artifact_prefix={}/", self.artifacts.display()))
             .arg("-print_final_stats=1")
             .args(INPUT_LIMITS)

@@ -299,6 +299,26 @@ fn cut_and_damaged_files() {
     assert_eq!(folder.names().len(), names, "{:?}", folder.names());
 }
 
+/// A header has no checksum. If its length is damaged, the data of the next block can seem to be its
+/// own, and each of them has the right checksum.
+#[test]
+fn blocks_that_a_damaged_header_hides() {
+    let folder = Folder::new();
+    let record = |name: &str| format!("{name}{}\n", "ACGTTGCA".repeat(1249));
+    let text = record(">first\n") + &record(">other\n");
+    let mut damaged = bgzip(text.as_bytes());
+    let size = u16::from_le_bytes([damaged[16], damaged[17]]) + 1;
+    damaged[10..12].copy_from_slice(&(size + 6).to_le_bytes());
+    let file = folder.file("bad", [&damaged[..], &LAST_BLOCK].concat());
+    Program("tensor-sketch").refuse(
+        &[&file],
+        &[
+            "bad: reading stopped in record 1 (other): the gzip data is damaged near byte ",
+            "(a block does not have the size that its header says): copy or download it again",
+        ],
+    );
+}
+
 /// An error in a compressed table names the line, and rows before it are checked first.
 #[test]
 fn lines_of_damaged_tables() {

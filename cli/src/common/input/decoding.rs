@@ -1,8 +1,8 @@
 //! Errors of decompression as sentences.
 
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::raw::Raw;
 
@@ -27,23 +27,37 @@ impl Decoder for zstd::stream::read::Decoder<'static, BufReader<Raw>> {
 
 /// Gzip, of any number of members.
 pub struct Gzip {
-    decoder: MultiGzDecoder<BufReader<Raw>>,
+    member: GzDecoder<BufReader<Raw>>,
+    /// Where the member begins in the file.
+    start: u64,
     is_blocked: bool,
 }
 
 impl Gzip {
     /// `is_blocked` files, those of bgzip, end with an empty member.
-    pub fn new(decoder: MultiGzDecoder<BufReader<Raw>>, is_blocked: bool) -> Gzip {
+    pub fn new(raw: BufReader<Raw>, is_blocked: bool) -> Gzip {
         Gzip {
-            decoder,
+            start: position(&raw),
+            member: GzDecoder::new(raw),
             is_blocked,
         }
+    }
+
+    /// Whether the member that was read is as long as its header says (SAM specification, 4.1).
+    ///
+    /// Headers have no checksum: one whose length is damaged would hide whole members.
+    fn has_size_of_block(&self) -> bool {
+        let extra = self.member.header().and_then(|header| header.extra());
+        let Some(&[b'B', b'C', 2, 0, low, high, ..]) = extra else {
+            return true;
+        };
+        self.position() - self.start == u64::from(u16::from_le_bytes([low, high])) + 1
     }
 }
 
 impl Decoder for Gzip {
     fn position(&self) -> u64 {
-        position(self.decoder.get_ref())
+        position(self.member.get_ref())
     }
 }
 
@@ -54,12 +68,27 @@ const LAST_BLOCK: [u8; 28] =
 
 impl Read for Gzip {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.decoder.read(buffer)?;
-        let is_end = count == 0 && !buffer.is_empty();
-        if is_end && self.is_blocked && self.decoder.get_ref().get_ref().tail() != LAST_BLOCK {
-            return Err(ErrorKind::UnexpectedEof.into());
+        loop {
+            let count = self.member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            if !self.has_size_of_block() {
+                let error = "a block does not have the size that its header says";
+                return Err(io::Error::new(ErrorKind::InvalidData, error));
+            }
+            if self.member.get_mut().fill_buf()?.is_empty() {
+                return match self.is_blocked && self.member.get_ref().get_ref().tail() != LAST_BLOCK
+                {
+                    true => Err(ErrorKind::UnexpectedEof.into()),
+                    false => Ok(0),
+                };
+            }
+            self.start = self.position();
+            // The decoder takes a reader and returns the one before: the same one goes on.
+            let raw = self.member.reset(BufReader::with_capacity(0, Raw::empty()));
+            self.member.reset(raw);
         }
-        Ok(count)
     }
 }
 

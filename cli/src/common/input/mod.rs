@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, bail};
-use flate2::bufread::MultiGzDecoder;
 
 use decoding::{Decoding, Gzip};
 use raw::Raw;
@@ -65,8 +64,8 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
     match format {
         Format::Plain => Ok(Box::new(raw)),
         Format::Gzip { is_blocked } => {
-            let decoder = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, raw));
-            let gzip = Gzip::new(decoder, is_blocked);
+            let raw = BufReader::with_capacity(BUFFER, raw);
+            let gzip = Gzip::new(raw, is_blocked);
             Ok(Box::new(Decoding::new("gzip", gzip)))
         }
         Format::Zstd => {
