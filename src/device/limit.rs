@@ -45,7 +45,7 @@ impl Limit {
         }
         let total = self.bytes.unwrap_or(u64::MAX);
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= total);
-        match self.used.fetch_update(Relaxed, Relaxed, more) {
+        match self.used.try_update(Relaxed, Relaxed, more) {
             Ok(_) => Ok(Reservation {
                 limit: self.clone(),
                 bytes,

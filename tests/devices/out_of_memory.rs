@@ -51,7 +51,7 @@ impl Limited {
     fn limit(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
         let has_room = layout.size() < SMALL
             || ROOM
-                .fetch_update(Relaxed, Relaxed, |room| room.checked_sub(layout.size()))
+                .try_update(Relaxed, Relaxed, |room| room.checked_sub(layout.size()))
                 .is_ok();
         let fails = layout.size() >= SMALL && SUCCEEDING.fetch_sub(1, Relaxed) == 0;
         if !has_room || fails {

@@ -104,7 +104,7 @@ macro_rules! integer {
             if cfg!(feature = "race-detector") {
                 // LLVM's pass does not see atomic minima and maxima.
                 let bound = |before: Self| Some(before.$bound(value));
-                let before = cell.fetch_update(Relaxed, Relaxed, bound);
+                let before = cell.try_update(Relaxed, Relaxed, bound);
                 before.unwrap_or_else(|before| before)
             } else {
                 cell.$method(value, Relaxed)
@@ -208,7 +208,7 @@ macro_rules! float_add {
                 // atomic type has the float's size and alignment.
                 let cell = unsafe { <$atomic>::from_ptr(address.cast()) };
                 let sum = |bits| Some((<$type>::from_bits(bits) + value).to_bits());
-                match cell.fetch_update(Relaxed, Relaxed, sum) {
+                match cell.try_update(Relaxed, Relaxed, sum) {
                     Ok(before) | Err(before) => <$type>::from_bits(before),
                 }
             }

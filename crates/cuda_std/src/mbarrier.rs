@@ -23,6 +23,27 @@ pub struct Barrier(SharedAddress);
 /// Bytes of a barrier.
 pub const BYTES: u32 = 8;
 
+/// Waits for the end of a phase, with an order of memory.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! wait_for {
+    ($order:literal, $barrier:ident, $parity:ident) => {{
+        // A call waits for a time that the GPU chooses, so that the loop seldom repeats.
+        let mut is_over = 0u32;
+        while is_over == 0 {
+            // SAFETY: by the contract of the caller, the barrier has been initialised.
+            unsafe {
+                core::arch::asm!(
+                    concat!(
+                        "{{ .reg .pred %over; mbarrier.try_wait.parity", $order,
+                        ".shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",
+                    ),
+                    at = in(reg32) $barrier.0.bits(), parity = in(reg32) $parity, is_over = out(reg32) is_over,
+                )
+            };
+        }
+    }};
+}
+
 impl Barrier {
     /// The barrier at an address.
     #[inline(always)]
@@ -142,19 +163,7 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn wait(self, parity: u32) {
         #[cfg(target_arch = "nvptx64")]
-        {
-            // A call waits for a time that the GPU chooses, so that the loop seldom repeats.
-            let mut is_over = 0u32;
-            while is_over == 0 {
-                // SAFETY: by the contract of this function, the barrier has been initialised.
-                unsafe {
-                    core::arch::asm!(
-                        "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",
-                        at = in(reg32) self.0.bits(), parity = in(reg32) parity, is_over = out(reg32) is_over,
-                    )
-                };
-            }
-        }
+        wait_for!("", self, parity);
         #[cfg(not(target_arch = "nvptx64"))]
         crate::host::mbarrier::wait(self.0, parity, core::panic::Location::caller());
     }
@@ -169,18 +178,7 @@ impl Barrier {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn wait_cluster(self, parity: u32) {
         #[cfg(target_arch = "nvptx64")]
-        {
-            let mut is_over = 0u32;
-            while is_over == 0 {
-                // SAFETY: by the contract of this function, the barrier has been initialised.
-                unsafe {
-                    core::arch::asm!(
-                        "{{ .reg .pred %over; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %over, [{at}], {parity}; selp.u32 {is_over}, 1, 0, %over; }}",
-                        at = in(reg32) self.0.bits(), parity = in(reg32) parity, is_over = out(reg32) is_over,
-                    )
-                };
-            }
-        }
+        wait_for!(".acquire.cluster", self, parity);
         #[cfg(not(target_arch = "nvptx64"))]
         crate::host::mbarrier::wait(self.0, parity, core::panic::Location::caller());
     }

@@ -1,7 +1,8 @@
 //! Numbers of 16 bits from `f32` and to `f32`.
 //!
-//! The functions of pairs are for compute capability 8.0. Each `f32` is rounded to the nearest number of 16 bits, ties to even, and beyond the largest to
-//! infinity; NaN becomes the NaN with the bits `0x7fff`.
+//! The functions of pairs are for compute capability 8.0. Each `f32` is rounded to the nearest
+//! number of 16 bits, ties to even, and beyond the largest to infinity; NaN becomes the NaN with the
+//! bits `0x7fff`.
 
 /// Rounds both numbers to f16: the first one is in the lower half of the result.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -81,6 +82,16 @@ pub fn f16_value(bits: u16) -> f32 {
         };
         f32::from_bits(magnitude | u32::from(bits & 0x8000) << 16)
     }
+}
+
+/// The number with these bits of a bf16. NaN keeps its bits.
+///
+/// ```
+/// assert_eq!(cuda_std::narrow::bf16_value(0x3fc0), 1.5);
+/// ```
+#[inline(always)]
+pub fn bf16_value(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
 }
 
 #[cfg(not(target_arch = "nvptx64"))]

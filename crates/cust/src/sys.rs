@@ -280,6 +280,8 @@ functions! {
 
     // Graphs.
     fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode);
+    // `captureStatus` is 0 for a stream that is not captured.
+    fn cuStreamIsCapturing(hStream: CUstream, captureStatus: *mut c_int);
     fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph);
     fn cuGraphInstantiateWithFlags(
         phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong,

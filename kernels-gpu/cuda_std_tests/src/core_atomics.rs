@@ -32,7 +32,7 @@ macro_rules! methods {
             results[10] = cell.compare_exchange(values[0], values[1], order, failed).unwrap_or(0);
             results[11] = cell.compare_exchange(values[0], values[2], order, failed).unwrap_or_else(|v| v);
             let double = |value: $type| Some(value.wrapping_add(value));
-            results[12] = cell.fetch_update(order, failed, double).unwrap_or(0);
+            results[12] = cell.try_update(order, failed, double).unwrap_or(0);
             while cell.compare_exchange_weak(values[1].wrapping_add(values[1]), 77, order, failed).is_err() {}
             results[13] = cell.load(Ordering::Relaxed);
             results[14] = <$atomic>::new(values[8]).into_inner();

@@ -117,10 +117,5 @@ of_16_bits! {
     /// Eight `f16`.
     F16s: narrow::f16_value;
     /// Eight `bf16`.
-    Bf16s: bf16_value;
-}
-
-#[inline(always)]
-fn bf16_value(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
+    Bf16s: narrow::bf16_value;
 }

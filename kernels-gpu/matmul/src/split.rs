@@ -14,6 +14,7 @@
 //! What takes time is memory: 4 bytes are read and 8 written for a number. A thread has 32 numbers
 //! on their way, and writes eight neighbours of a section at once.
 
+use cuda_std::narrow::bf16_value;
 use cuda_std::prelude::*;
 
 use crate::cast::bf16_of_f32;
@@ -73,11 +74,10 @@ pub fn terms_of_f32(bits: u32) -> [u16; SECTIONS] {
     // The largest numbers round to infinity; they take the largest finite one.
     let is_too_large = nearest as u32 & EXPONENT == EXPONENT;
     let first = nearest - is_too_large as u16;
-    let value = |bits: u16| f32::from_bits((bits as u32) << 16);
     // Both differences are exact: multiples of the number's last place, of fewer bits.
-    let rest = f32::from_bits(bits) - value(first);
+    let rest = f32::from_bits(bits) - bf16_value(first);
     let second = bf16_of_f32(rest.to_bits());
-    let third = bf16_of_f32((rest - value(second)).to_bits());
+    let third = bf16_of_f32((rest - bf16_value(second)).to_bits());
     [first, first, second, third]
 }
 

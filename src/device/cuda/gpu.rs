@@ -509,6 +509,7 @@ impl Allocation {
     pub fn copy_from(&self, source: &[u8]) -> Result<()> {
         let (gpu, length) = (&self.gpu, source.len());
         assert!(length as u64 <= self.bytes);
+        gpu.stream.refuse_capture()?;
         if length <= SLOT {
             let (from, operation) = (source.as_ptr(), "copying to the GPU");
             // SAFETY: both have these bytes, and freeing is ordered on the same stream.

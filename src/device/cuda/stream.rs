@@ -3,9 +3,9 @@
 use super::outbox::{Outbox, SLOT};
 use super::primary::Primary;
 use super::spare::Spare;
-use crate::Result;
 use crate::device::lock;
 use crate::sync::Mutex;
+use crate::{Error, Result};
 use cust::sys::{self, cudaError_enum};
 use std::ffi::c_void;
 use std::fmt;
@@ -35,11 +35,6 @@ unsafe impl Send for Stream {}
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// Whether the stream is another library's, which may record it.
-    pub fn is_foreign(&self) -> bool {
-        self.is_foreign
-    }
-
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
         // Made first: if this failed later, nothing would destroy the stream.
         let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
@@ -76,6 +71,24 @@ impl Stream {
 
     pub fn raw(&self) -> sys::CUstream {
         self.raw
+    }
+
+    /// Refuses to go on if another library captures a graph of the stream: copies from memory that is
+    /// used again would copy something else when the graph is launched.
+    pub fn refuse_capture(&self) -> Result<()> {
+        let mut status = 0;
+        // SAFETY: the stream lives as long as `self`, and one number is written.
+        let ask = || unsafe { sys::cuStreamIsCapturing(self.raw, &mut status) };
+        self.primary
+            .call("asking whether a stream is captured", ask)?;
+        match status {
+            0 => Ok(()),
+            _ => Err(Error::input(
+                "copying to the GPU",
+                "another library captures a graph of the stream: upload what the call needs before, or \
+                 capture with Device::capture",
+            )),
+        }
     }
 
     /// Stores the name of a kernel for messages.

@@ -98,8 +98,8 @@ impl Uploads {
     /// Starts copies of `length` elements to the beginning of memory that belongs to the handle.
     /// Calls `fill` for consecutive ranges of the elements, each with the place that the range is
     /// copied from. `fill` writes all of the place, whose content is unspecified. Returns `None`
-    /// without a call of `fill` if the elements are few enough for the stream's own slots, if
-    /// another library may be recording the stream, and if there are no blocks.
+    /// without a call of `fill` if the elements are few enough for the stream's own slots, and if
+    /// there are no blocks.
     pub fn start<T: Element>(
         &mut self,
         length: usize,
@@ -107,8 +107,11 @@ impl Uploads {
         fill: &mut dyn FnMut(Range<usize>, &mut [T]),
     ) -> Option<Result<()>> {
         assert!(to.is_of(&self.gpu));
-        if length * size_of::<T>() <= SLOT || self.gpu.stream().is_foreign() {
+        if length * size_of::<T>() <= SLOT {
             return None;
+        }
+        if let Err(error) = self.gpu.stream().refuse_capture() {
+            return Some(Err(error));
         }
         if self.blocks.is_empty() {
             self.blocks.push(self.gpu.upload_block()?);

@@ -338,6 +338,10 @@ functions! {
         with_recorded(|recorded| recorded.insert(stream, vec![]));
         0
     }
+    inside cuStreamIsCapturing(stream: usize, status: *mut c_int) {
+        *status = is_captured(stream).into();
+        0
+    }
     inside cuStreamEndCapture(stream: usize, graph: *mut usize) {
         let Some(works) = with_recorded(|recorded| recorded.remove(&stream)) else {
             return 1;

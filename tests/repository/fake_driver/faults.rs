@@ -1,17 +1,12 @@
 //! Every call of the driver fails in turn, once or from then on.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gridstride::{Device, Error, Result};
 
-use super::in_process_of_fake_driver;
+use super::{function, in_process_of_fake_driver};
 use crate::common::calls::{CALLS, Call, Data};
-
-unsafe extern "C" {
-    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
 
 /// The fake driver's functions for tests.
 struct Control {
@@ -20,17 +15,6 @@ struct Control {
     left: extern "C" fn() -> *const c_char,
     clear: extern "C" fn(),
     forget: extern "C" fn(),
-}
-
-/// # Safety
-/// `T` is the type of the fake driver's function of this name.
-unsafe fn function<T>(name: &CStr) -> T {
-    const RTLD_NOW: c_int = 2;
-    // SAFETY: both are strings, and the fake driver is loaded already, or does nothing when it is.
-    let symbol = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW), name.as_ptr()) };
-    assert!(!symbol.is_null(), "{name:?}");
-    // SAFETY: the caller gives the function's type.
-    unsafe { std::mem::transmute_copy(&symbol) }
 }
 
 impl Control {

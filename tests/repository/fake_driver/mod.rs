@@ -7,6 +7,7 @@ mod environment;
 mod faults;
 
 use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::box_overlap::BoxOverlap;
-use gridstride::device::{Buffer, LaunchConfig, Module};
+use gridstride::device::{Buffer, LaunchConfig, Module, Stream};
 use gridstride::distances::Distances;
 use gridstride::edit_distance::EditDistance;
 use gridstride::matmul::MatMul;
@@ -32,6 +33,22 @@ static MODULE: Module = module!("fake_driver_test", "cuda_std_tests", "sm_70");
 
 /// Where the fake driver writes its calls.
 const LOG: &str = "FAKE_DRIVER_LOG";
+
+unsafe extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// # Safety
+/// `T` is the type of the fake driver's function of this name.
+unsafe fn function<T>(name: &CStr) -> T {
+    const RTLD_NOW: c_int = 2;
+    // SAFETY: both are strings, and the fake driver is loaded already, or does nothing when it is.
+    let symbol = unsafe { dlsym(dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW), name.as_ptr()) };
+    assert!(!symbol.is_null(), "{name:?}");
+    // SAFETY: the caller gives the function's type.
+    unsafe { std::mem::transmute_copy(&symbol) }
+}
 
 /// Builds the fake driver, and returns its folder.
 fn build() -> &'static Path {
@@ -191,6 +208,8 @@ impl Most {
         let waits = take(&["cuStreamSynchronize"]);
         // Every half of the slots for small copies.
         take(&["cuEventSynchronize", "cuEventRecord"]);
+        // Before each copy.
+        take(&["cuStreamIsCapturing"]);
         assert!(calls.is_empty(), "{name}: {calls:?}");
         assert_eq!(reads, waits, "{name}");
         let within = launches <= self.launches && writes <= self.writes && reads <= self.reads;
@@ -260,7 +279,8 @@ fn small_copies_wait_for_results_alone() {
             for length in [1, 1024, 1025, 65_537] {
                 let source = vec![7u8; length];
                 let mut buffer = device.alloc::<u8>(length).unwrap();
-                let mut expected = counts([("cuMemcpyHtoDAsync_v2", 1)]);
+                let mut expected =
+                    counts([("cuStreamIsCapturing", 1), ("cuMemcpyHtoDAsync_v2", 1)]);
                 if length > 1024 {
                     expected.insert("cuStreamSynchronize".to_owned(), 1);
                     expected.insert("pageable".to_owned(), 1);
@@ -486,6 +506,60 @@ fn later_launches_with_any_buffer_do_not_wait_for_captures() {
             let (_graph, has_launched) = device.capture(work).unwrap();
             assert!(has_launched, "the launch waits for the capture");
             drop(other.join().unwrap());
+        },
+    );
+}
+
+/// Copies to the GPU go through memory that is used again, which a graph of another library would copy
+/// later.
+#[test]
+fn nothing_is_uploaded_while_another_library_captures_the_stream() {
+    over_fake_driver(
+        nothing_is_uploaded_while_another_library_captures_the_stream,
+        "nothing_is_uploaded_while_another_library_captures_the_stream",
+        |device| {
+            // SAFETY: the fake driver's functions are of these types.
+            let (begin, end, destroy) = unsafe {
+                (
+                    function::<extern "C" fn(usize, c_int) -> c_int>(c"cuStreamBeginCapture_v2"),
+                    function::<unsafe extern "C" fn(usize, *mut usize) -> c_int>(
+                        c"cuStreamEndCapture",
+                    ),
+                    function::<extern "C" fn(usize) -> c_int>(c"cuGraphDestroy"),
+                )
+            };
+            let raw = 77;
+            // SAFETY: the fake driver takes any number for a stream.
+            let stream = unsafe { Stream::from_raw(&device, raw as *mut c_void) }.unwrap();
+            let device = device.on(&stream).unwrap();
+            let sequences = Sequences::from(vec![vec![1u8; 3000]; 10]);
+            let sketch = TensorSketch::<f32>::new(Tables::from_seed(4, 3, 64, 1).unwrap());
+            let mut buffer = device.alloc::<u8>(5000).unwrap();
+            let mut upload_all = || {
+                [
+                    buffer.copy_from(&[1]),
+                    buffer.copy_from(&[2; 5000]),
+                    sketch.sketch(&device, &sequences).map(drop),
+                ]
+            };
+            assert!(upload_all().iter().all(Result::is_ok));
+            let before = calls().len();
+            assert_eq!(begin(raw, 0), 0);
+            for refused in upload_all() {
+                let error = refused.unwrap_err().to_string();
+                assert!(
+                    error.contains("another library captures a graph"),
+                    "{error}"
+                );
+            }
+            let copies = calls().split_off(before);
+            let mut copies = copies.iter().filter(|call| call.starts_with("cuMemcpy"));
+            assert_eq!(copies.next(), None);
+            let mut graph = 0;
+            // SAFETY: one number is written.
+            assert_eq!(unsafe { end(raw, &mut graph) }, 0);
+            assert_eq!(destroy(graph), 0);
+            assert!(upload_all().iter().all(Result::is_ok));
         },
     );
 }

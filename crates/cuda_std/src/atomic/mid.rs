@@ -264,7 +264,7 @@ macro_rules! fetches {
                 // SAFETY: by the contract of this function, that of the [module](self).
                 let cell = unsafe { atomic::$host::from_ptr(ptr.cast()) };
                 let changed = |before| Some(operation(<$type>::from_word(before), val).into_word());
-                let before = cell.fetch_update(ordering, failed(ordering), changed);
+                let before = cell.try_update(ordering, failed(ordering), changed);
                 <$type>::from_word(before.unwrap_or_else(|before| before))
             }
         }
