@@ -185,6 +185,10 @@ impl Stream {
     /// be ordered on it: see [`Device::on`]. Dropping the `Stream` does not destroy the CUDA
     /// stream. A null pointer is CUDA's legacy default stream.
     ///
+    /// While another library captures a graph of the stream, or of one that waits for it, copies from
+    /// the host are refused with [`Error::InvalidInput`]: they go through memory that later copies use
+    /// again.
+    ///
     /// # Errors
     /// [`Error::Unavailable`] if the device is not a GPU, [`Error::Driver`] if the GPU fails.
     ///
