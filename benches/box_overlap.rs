@@ -5,20 +5,19 @@
 //! A row has the times of all algorithms, in milliseconds: medians of whole calls by the device's events, with the least
 //! and the most. The tree is built within each call. `loss` is how many times as long `auto` takes as the faster of the
 //! other two. `whole` is the clock's time from views of the host to compressed rows there, with all
-//! copies. Results of the algorithms are compared; with `--sweep` sizes from 10³ on are measured
-//! instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
+//! copies. Results of the algorithms are compared, and some rows with nested loops; with `--sweep` sizes from 10³ on are
+//! measured instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
 //! benches/peers, those of a sweep to a folder for each size.
 
 mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{Times, Where, time};
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, overlaps};
+use common::{Times, Where, time, time_whole};
+use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps, overlaps, reference};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
 use ndarray::{Array2, s};
@@ -41,7 +40,7 @@ struct Args {
     #[arg(long, value_delimiter = ',', default_value = "brute,indexed,auto")]
     algorithms: Vec<String>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// Measures sizes up to this one, pipes and welds only, and prints CSV.
     #[arg(long)]
@@ -128,21 +127,14 @@ fn measure<T: Coordinate>(
     let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
     if kind == "pipes" {
         // From views of the host to compressed rows there.
-        let mut times = Vec::new();
-        let mut pairs = 0;
-        for run in 0..=args.runs {
-            let begin = Instant::now();
-            let found = overlaps(device, sets[0].view(), sets[1].view())?;
-            if run > 0 {
-                times.push(begin.elapsed().as_secs_f64() * 1e3);
-            }
-            pairs = found.pair_count();
-        }
-        let times = Times::of(times).to_string();
+        let call = || overlaps(device, sets[0].view(), sets[1].view());
+        let (times, found) = time_whole(args.runs, call)?;
+        check(&found, sets)?;
+        let (times, pairs) = (times.to_string(), found.pair_count());
         let (rows, name) = (sets[0].nrows(), T::NAME);
         println!("{kind:<11} {rows:>9} {rows:>9} {name:>4} {pairs:>11} {times:>22} whole");
     }
-    let mut first = None;
+    let mut first: Option<Overlaps> = None;
     let (mut times, mut medians) = ([const { String::new() }; 3], [f64::NAN; 3]);
     for (name, algorithm) in algorithms(args) {
         let search = BoxOverlap::new().algorithm(algorithm);
@@ -156,9 +148,10 @@ fn measure<T: Coordinate>(
         (times[column], medians[column]) = (taken.to_string(), taken.median);
         let found = found.download()?;
         match &first {
-            None => first = Some(found),
+            None => check(&found, sets)?,
             Some(first) => assert_eq!(first, &found, "{kind}, {name}: other pairs"),
         }
+        first.get_or_insert(found);
     }
     let [brute, indexed, auto] = times;
     println!(
@@ -169,6 +162,19 @@ fn measure<T: Coordinate>(
         first.map_or(0, |found| found.pair_count()),
         medians[2] / medians[0].min(medians[1]),
     );
+    Ok(())
+}
+
+/// Panics if the pairs of some boxes of the first set are not those of nested loops.
+fn check<T: Coordinate>(found: &Overlaps, [set1, set2]: &[Array2<T>; 2]) -> Result<()> {
+    const SAMPLE: usize = 20;
+    assert_eq!(found.len(), set1.nrows());
+    let step = set1.nrows().div_ceil(SAMPLE).max(1);
+    let expected = reference::overlaps(set1.slice(s![..;step, ..]), set2.view())?;
+    for i in 0..expected.len() {
+        let row = i * step;
+        assert_eq!(found.row(row), expected.row(i), "row {row}: other pairs");
+    }
     Ok(())
 }
 
@@ -207,6 +213,7 @@ fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
     for rows in sizes(most) {
         let sets = boxes::pipes(rows);
         let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
+        let mut first: Option<Overlaps> = None;
         for (name, algorithm) in algorithms(args) {
             if algorithm == Algorithm::BruteForce && rows > brute_limit {
                 continue;
@@ -219,7 +226,12 @@ fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
                 least,
                 most,
             } = times;
-            let pairs = found.pair_count();
+            let found = found.download()?;
+            match &first {
+                None => check(&found, &sets)?,
+                Some(first) => assert_eq!(first, &found, "{name}, {rows} boxes: other pairs"),
+            }
+            let pairs = first.get_or_insert(found).pair_count();
             println!("{name},{rows},{median:.4},{least:.4},{most:.4},{pairs}");
         }
     }

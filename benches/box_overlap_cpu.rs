@@ -8,18 +8,16 @@
 
 mod common;
 
-use std::time::Instant;
-
 use clap::Parser;
-use common::Times;
 use common::boxes::{self, Sets};
+use common::time_whole;
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
 
 #[derive(Parser)]
 struct Args {
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = common::at_least_one)]
     runs: usize,
     /// Only kinds whose name contains this.
     #[arg(long, default_value = "")]
@@ -135,12 +133,6 @@ fn time(
 ) -> gridstride::Result<(String, Overlaps)> {
     let search = BoxOverlap::new().algorithm(algorithm);
     let call = || search.overlaps(&Device::cpu(), set1.view(), set2.view());
-    let found = call()?;
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let start = Instant::now();
-        call()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    Ok((Times::of(times).to_string(), found))
+    let (times, found) = time_whole(runs, call)?;
+    Ok((times.to_string(), found))
 }

@@ -3,14 +3,13 @@
 //!     cargo bench -p gridstride_benches --features cuda --bench copies -- --device cuda
 //!
 //! GB/s by the clock, medians with the least and the most, of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
-//! host; `new` is a copy to a new array, whose memory the system has to make. Every copy's bytes are compared.
+//! host; `new` is a copy to a new array, whose memory the system has to make. The bytes of each column's last copy are
+//! compared; its target held other bytes before the first one.
 
 mod common;
 
-use std::time::Instant;
-
 use clap::Parser;
-use common::{Times, Where};
+use common::{Times, Where, time_whole};
 use gridstride::Result;
 
 #[derive(Parser)]
@@ -19,7 +18,7 @@ struct Args {
     #[arg(long, value_enum, default_value = "cpu")]
     device: Where,
     /// Timed copies, after a first one that is not.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// MiB of the largest copy.
     #[arg(long, default_value_t = 1024)]
@@ -41,45 +40,33 @@ fn main() -> Result<()> {
         let source: Vec<u64> = (0..length as u64).map(|i| i.wrapping_mul(0x9e37)).collect();
         let mut target = vec![0; length];
         let mut pinned = device.pinned::<u64>(length)?;
-        pinned.copy_from_slice(&source);
-        let mut buffer = device.alloc::<u64>(length)?;
-        let rate = |times: Vec<f64>| {
-            let gigabytes = (mebibytes << 20) as f64 * 1e-6;
-            Times::of(times.iter().map(|ms| gigabytes / ms).collect())
+        let mut buffer = device.zeros::<u64>(length)?;
+        let rate = |times: Times| {
+            let [median, least, most] = [times.median, times.most, times.least]
+                .map(|ms| (mebibytes << 20) as f64 * 1e-6 / ms);
+            format!("{median:.1} ({least:.1}-{most:.1})")
         };
         let mut rates = Vec::new();
-        rates.push(rate(time(args.runs, || buffer.copy_from(&source))?));
+        rates.push(rate(time_whole(args.runs, || buffer.copy_from(&source))?.0));
         assert!(buffer.to_vec()? == source);
-        rates.push(rate(time(args.runs, || buffer.copy_from(&pinned))?));
-        rates.push(rate(time(args.runs, || buffer.copy_to(&mut target))?));
+        pinned.copy_from_slice(&source);
+        buffer.copy_from(&target)?;
+        rates.push(rate(time_whole(args.runs, || buffer.copy_from(&pinned))?.0));
+        assert!(buffer.to_vec()? == source);
+        rates.push(rate(
+            time_whole(args.runs, || buffer.copy_to(&mut target))?.0,
+        ));
         assert!(target == source);
-        rates.push(rate(time(args.runs, || buffer.copy_to(&mut pinned))?));
+        pinned.fill(0);
+        rates.push(rate(
+            time_whole(args.runs, || buffer.copy_to(&mut pinned))?.0,
+        ));
         assert!(pinned[..] == source[..]);
-        rates.push(rate(time(args.runs, || buffer.to_vec())?));
-        let cells = rates.iter().map(|rate| {
-            let Times {
-                median,
-                least,
-                most,
-            } = rate;
-            format!("{median:.1} ({least:.1}-{most:.1})")
-        });
-        let cells: Vec<_> = cells.collect();
-        println!("| {mebibytes} | {} |", cells.join(" | "));
+        let (times, copied) = time_whole(args.runs, || buffer.to_vec())?;
+        rates.push(rate(times));
+        assert!(copied == source);
+        println!("| {mebibytes} | {} |", rates.join(" | "));
         mebibytes *= 4;
     }
     Ok(())
-}
-
-/// Milliseconds of each call.
-fn time<T>(runs: usize, mut copy: impl FnMut() -> Result<T>) -> Result<Vec<f64>> {
-    copy()?;
-    let call = |_| {
-        let start = Instant::now();
-        let copied = copy()?;
-        let elapsed = start.elapsed();
-        drop(copied);
-        Ok(elapsed.as_secs_f64() * 1e3)
-    };
-    (0..runs).map(call).collect()
 }

@@ -12,10 +12,9 @@ mod common;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where};
+use common::{Random, Times, Where, time_whole};
 use gridstride::box_overlap::overlaps;
 use gridstride::distances::pairwise;
 use gridstride::edit_distance::edit_distances;
@@ -31,7 +30,7 @@ struct Args {
     #[arg(long, value_enum, default_value = "cuda")]
     device: Where,
     /// Timed calls, after a first one that is not.
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
     /// The exponent of the largest size, to try it on a slow device; by default that of each kernel.
     #[arg(long)]
@@ -134,19 +133,10 @@ impl Bench<'_> {
         agree: impl Fn(&R, &R) -> bool,
     ) -> Result<[Times; 2]> {
         let [cpu, gpu] = self.devices;
-        assert!(agree(&call(cpu)?, &call(gpu)?), "the results differ");
-        let times = |device: &Device| {
-            let timed = |_| {
-                let start = Instant::now();
-                let found = call(device)?;
-                let elapsed = start.elapsed();
-                drop(found);
-                Ok(elapsed.as_secs_f64() * 1e3)
-            };
-            let times: Result<Vec<f64>> = (0..self.runs).map(timed).collect();
-            Ok(Times::of(times?))
-        };
-        Ok([times(cpu)?, times(gpu)?])
+        let (on_cpu, expected) = time_whole(self.runs, || call(cpu))?;
+        let (on_gpu, found) = time_whole(self.runs, || call(gpu))?;
+        assert!(agree(&expected, &found), "the results differ");
+        Ok([on_cpu, on_gpu])
     }
 }
 

@@ -2,23 +2,21 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench devices -- --device cuda
 //!
-//! Milliseconds of whole calls by the clock, copies among them, medians with the least and the most. Every result is
-//! compared with that of one device.
+//! Milliseconds of whole calls by the clock, copies among them, medians with the least and the most. Results of each set
+//! of devices are compared with the result of one device, and sums with the host's.
 
 mod common;
 
-use std::time::Instant;
-
 use clap::Parser;
 use common::boxes::pipes;
-use common::{Random, Times, Where};
+use common::{Random, Where, time_whole};
 use gridstride::box_overlap::{Algorithm, BoxOverlap};
 use gridstride::matmul::matmul;
 use gridstride::pipeline::{Pipeline, add};
 use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
 use gridstride::time_series::{Method, aggregate};
 use gridstride::{Device, Result};
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, Zip};
 
 #[derive(Parser)]
 struct Args {
@@ -26,7 +24,7 @@ struct Args {
     #[arg(long, value_enum, default_value = "cpu")]
     device: Where,
     /// Timed calls, after a first one that is not.
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
     /// MiB of a device's memory in the last column.
     #[arg(long, default_value_t = 256)]
@@ -76,25 +74,13 @@ struct Table<'a> {
 
 impl Table<'_> {
     /// A row: the call's times on each set of devices.
-    fn row<R: PartialEq>(
-        &self,
-        what: &str,
-        mut call: impl FnMut(&[Device]) -> Result<R>,
-    ) -> Result<()> {
+    fn row<R: PartialEq>(&self, what: &str, call: impl Fn(&[Device]) -> Result<R>) -> Result<()> {
+        let expected = call(&self.sets[0].1)?;
         let mut cells = Vec::new();
-        let mut expected = None;
-        for (_, devices) in self.sets {
-            let found = call(devices)?;
-            assert!(*expected.get_or_insert_with(|| call(&self.sets[0].1).ok()) == Some(found));
-            let timed = |_| {
-                let start = Instant::now();
-                let found = call(devices)?;
-                let elapsed = start.elapsed();
-                drop(found);
-                Ok(elapsed.as_secs_f64() * 1e3)
-            };
-            let times = (0..self.runs).map(timed).collect::<Result<Vec<f64>>>()?;
-            cells.push(Times::of(times).to_string());
+        for (head, devices) in self.sets {
+            let (times, found) = time_whole(self.runs, || call(devices))?;
+            assert!(found == expected, "{what}, {head}: other results");
+            cells.push(times.to_string());
         }
         println!("| {what} | {} |", cells.join(" | "));
         Ok(())
@@ -154,14 +140,18 @@ fn sums(table: &Table, count: usize) -> Result<()> {
     let mut vector = || Array1::from_shape_simple_fn(count, || random.next() as i32);
     let (a, b) = (vector(), vector());
     let mut sums = Array1::zeros(count);
-    let pipelines: Vec<_> = (table.sets.iter())
-        .map(|(_, devices)| Pipeline::new(&devices[..]).streams(3).memory(256 << 20))
-        .collect();
     let what = format!("{count} sums of two vectors, chunk by chunk");
-    table.row(&what, |devices| {
-        let of_as_many = |pipeline: &&Pipeline| pipeline.devices().len() == devices.len();
-        let pipeline = (pipelines.iter().find(of_as_many)).expect("one for each set");
-        add(pipeline, &a, &b, &mut sums)?;
-        Ok(sums[count / 2])
-    })
+    let mut cells = Vec::new();
+    for (head, devices) in table.sets {
+        let pipeline = Pipeline::new(&devices[..]).streams(3).memory(256 << 20);
+        // No sum of integers is NaN: each has to be written.
+        sums.fill(f64::NAN);
+        let (times, ()) = time_whole(table.runs, || add(&pipeline, &a, &b, &mut sums))?;
+        let is_sum = |&sum: &f64, &a: &i32, &b: &i32| sum == f64::from(a) + f64::from(b);
+        let are_sums = Zip::from(&sums).and(&a).and(&b).all(is_sum);
+        assert!(are_sums, "{what}, {head}: other results");
+        cells.push(times.to_string());
+    }
+    println!("| {what} | {} |", cells.join(" | "));
+    Ok(())
 }

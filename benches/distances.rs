@@ -33,7 +33,7 @@ struct Args {
     #[arg(long, default_value_t = 96)]
     dim: usize,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// Clock of the GPU in GHz, for the limit.
     #[arg(long, default_value_t = 1.98)]

@@ -41,7 +41,7 @@ struct Args {
     #[arg(long)]
     one_in: Option<usize>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = common::at_least_one)]
     runs: usize,
     /// Where to write pairs with their distances.
     #[arg(long)]

@@ -30,7 +30,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use check::Check;
 use clap::Parser;
-use common::{Times, Where, time};
+use common::{Times, Where, time, time_whole};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::DeviceKind;
@@ -54,8 +54,8 @@ struct Args {
     #[arg(long, num_args = 0..=1, default_missing_value = "268435456")]
     casts: Option<usize>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
-    runs: u32,
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
+    runs: usize,
     /// Writes the times to this file too.
     #[arg(long)]
     csv: Option<PathBuf>,
@@ -253,7 +253,7 @@ fn casts(args: &Args, device: &Device, count: usize) -> Result<()> {
 
 fn cast<T: CastTo<U>, U: Scalar>(args: &Args, device: &Device, numbers: &Array1<T>) -> Result<()> {
     let there = device.upload(numbers)?;
-    let (times, converted) = time(device, args.runs as usize, &|| there.cast::<U>())?;
+    let (times, converted) = time(device, args.runs, &|| there.cast::<U>())?;
     let expected = Device::cpu().upload(numbers)?.cast::<U>()?.download()?;
     ensure!(
         converted.download()? == expected,
@@ -421,15 +421,10 @@ impl Bench<'_> {
         matrices: &mut Matrices<T, C>,
     ) -> Result<Times> {
         let Matrices { a, b, c } = matrices;
-        let mut times = Vec::new();
-        for run in 0..=self.args.runs {
-            let start = Instant::now();
-            *c = matmul.matmul_as(&self.device, a.view(), b.view())?;
-            if run > 0 {
-                times.push(start.elapsed().as_secs_f64() * 1e3);
-            }
-        }
-        Ok(Times::of(times))
+        let call = || matmul.matmul_as(&self.device, a.view(), b.view());
+        let (times, found) = time_whole(self.args.runs, call)?;
+        *c = found;
+        Ok(times)
     }
 
     /// The times of a call, where `run` makes so many of them and tells how long they took in ms.

@@ -37,7 +37,7 @@ struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1000])]
     k: Vec<usize>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = common::at_least_one)]
     runs: usize,
     /// Clock of the GPU in GHz, for the limit.
     #[arg(long, default_value_t = 1.98)]

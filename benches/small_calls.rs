@@ -5,7 +5,7 @@
 //! Microseconds by the host's clock, medians of runs. `in a row`: each of so many calls that are made one after the
 //! other, up to the end of the last. `alone`: a call and the wait for its result. `replayed`: as `in a row`, but each
 //! call is the launch of a graph that has recorded it; calls that wait for the device cannot be recorded. The results
-//! are compared with those of the CPU.
+//! of calls and of graphs are compared with the plain references.
 
 mod common;
 
@@ -14,14 +14,16 @@ use std::time::Instant;
 use clap::Parser;
 use common::{Random, Where};
 use gridstride::box_overlap::BoxOverlap;
-use gridstride::distances::Distances;
+use gridstride::distances::{Distances, Metric};
 use gridstride::edit_distance::EditDistance;
 use gridstride::matmul::MatMul;
 use gridstride::sequences::Sequences;
 use gridstride::tensor_sketch::{Tables, TensorSketch};
 use gridstride::time_series::{Method, TimeBuckets};
-use gridstride::{Device, Result};
-use ndarray::{Array1, Array2, ArrayD, Dimension};
+use gridstride::{
+    Device, Result, box_overlap, distances, edit_distance, matmul, tensor_sketch, time_series,
+};
+use ndarray::{Array, Array1, Array2, Dimension};
 
 #[derive(Parser)]
 struct Args {
@@ -29,10 +31,10 @@ struct Args {
     #[arg(long, value_enum, default_value = "cpu")]
     device: Where,
     /// Calls that are made one after the other.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = common::at_least_one)]
     calls: usize,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// Passed by cargo.
     #[arg(long, hide = true)]
@@ -49,6 +51,8 @@ struct Data {
     values: Array1<f64>,
     boxes: Array2<f32>,
     sequences: Sequences,
+    /// Their partners in pairs.
+    others: Sequences,
 }
 
 impl Data {
@@ -68,7 +72,9 @@ impl Data {
             }
         }
         let codes = |_| (0..100).map(|_| random.below(4) as u8).collect::<Vec<_>>();
-        let sequences = Sequences::from((0..10).map(codes).collect::<Vec<_>>());
+        let codes: Vec<_> = (0..10).map(codes).collect();
+        let others = Sequences::from(codes.iter().rev().cloned().collect::<Vec<_>>());
+        let sequences = Sequences::from(codes);
         Data {
             singles,
             doubles,
@@ -78,17 +84,16 @@ impl Data {
             values: Array1::from_shape_simple_fn(1000, || random.below(1000) as f64),
             boxes,
             sequences,
+            others,
         }
     }
 }
 
-/// Measures calls, and keeps what they found.
+/// Measures calls, and checks what they found.
 struct Bench<'a> {
     device: &'a Device,
     calls: usize,
     runs: usize,
-    prints: bool,
-    found: Vec<ArrayD<f64>>,
 }
 
 impl Bench<'_> {
@@ -109,41 +114,53 @@ impl Bench<'_> {
         Ok(common::Times::of(times?).median)
     }
 
-    /// Measures `call`, and downloads the result by `fetch`.
+    /// Measures `call`, and downloads its results by `fetch`, which have to be near `expected`.
     fn measure<R, D: Dimension>(
-        &mut self,
+        &self,
         name: &str,
+        expected: &Array<f64, D>,
         mut call: impl FnMut() -> Result<R>,
-        fetch: impl FnOnce(R) -> Result<ndarray::Array<f64, D>>,
+        fetch: impl Fn(R) -> Result<Array<f64, D>>,
     ) -> Result<()> {
-        let result = call()?;
-        if self.prints {
-            let mut drop_result = || call().map(drop);
-            let row = self.median(self.runs, || self.in_a_row(self.calls, &mut drop_result))?;
-            let alone = self.median(50 * self.runs, || self.in_a_row(1, &mut drop_result))?;
-            let replayed = match self.device.capture(&mut call) {
-                Ok((mut graph, _result)) => {
-                    let mut launch = || graph.launch();
-                    let time = self.median(self.runs, || self.in_a_row(self.calls, &mut launch))?;
-                    format!("{time:.2}")
-                }
-                Err(_) => "–".to_string(),
-            };
-            println!("| {name} | {row:.2} | {alone:.2} | {replayed} |");
-        }
-        self.found.push(fetch(result)?.into_dyn());
+        check(name, &fetch(call()?)?, expected);
+        let mut drop_result = || call().map(drop);
+        let row = self.median(self.runs, || self.in_a_row(self.calls, &mut drop_result))?;
+        let alone = self.median(50 * self.runs, || self.in_a_row(1, &mut drop_result))?;
+        let replayed = match self.device.capture(&mut call) {
+            Ok((mut graph, result)) => {
+                let mut launch = || graph.launch();
+                let time = self.median(self.runs, || self.in_a_row(self.calls, &mut launch))?;
+                check(name, &fetch(result)?, expected);
+                format!("{time:.2}")
+            }
+            Err(_) => "–".to_string(),
+        };
+        println!("| {name} | {row:.2} | {alone:.2} | {replayed} |");
         Ok(())
     }
 }
 
-fn wide<D: Dimension>(array: ndarray::Array<f32, D>) -> ndarray::Array<f64, D> {
+/// Panics if a number is off. Sketches alone are not exact: their errors in f32 are shares of the largest sums.
+fn check<D: Dimension>(name: &str, found: &Array<f64, D>, expected: &Array<f64, D>) {
+    let largest = expected.fold(1.0, |most: f64, number| most.max(number.abs()));
+    let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-5 * largest;
+    assert_eq!(found.shape(), expected.shape(), "{name}");
+    assert!(
+        found.iter().zip(expected).all(is_near),
+        "{name}: {found} instead of {expected}"
+    );
+}
+
+fn wide<D: Dimension>(array: Array<f32, D>) -> Array<f64, D> {
     array.mapv(f64::from)
 }
 
 /// Makes all calls.
-fn all(data: &Data, bench: &mut Bench) -> Result<()> {
+fn all(data: &Data, bench: &Bench) -> Result<()> {
     let device = bench.device;
     let product = MatMul::new();
+    // That of all types, whose numbers are the same.
+    let expected = matmul::reference::matmul(data.doubles[0].view(), data.doubles[1].view());
     let [a, b] = [
         device.upload(&data.singles[0])?,
         device.upload(&data.singles[1])?,
@@ -151,11 +168,13 @@ fn all(data: &Data, bench: &mut Bench) -> Result<()> {
     let c = std::cell::RefCell::new(device.upload(&Array2::<f32>::zeros((128, 128)))?);
     bench.measure(
         "matmul 128³ f32",
+        &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download().map(wide),
     )?;
     bench.measure(
         "matmul 128³ f32, new C",
+        &expected,
         || product.matmul_device(&a, &b),
         |c| c.download().map(wide),
     )?;
@@ -165,6 +184,7 @@ fn all(data: &Data, bench: &mut Bench) -> Result<()> {
     ];
     bench.measure(
         "matmul 128³ bf16",
+        &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download().map(wide),
     )?;
@@ -175,6 +195,7 @@ fn all(data: &Data, bench: &mut Bench) -> Result<()> {
     let c = std::cell::RefCell::new(device.upload(&Array2::<f64>::zeros((128, 128)))?);
     bench.measure(
         "matmul 128³ f64",
+        &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download(),
     )?;
@@ -182,6 +203,7 @@ fn all(data: &Data, bench: &mut Bench) -> Result<()> {
     let rows = device.upload(&data.rows)?;
     bench.measure(
         "distances 100×100×16",
+        &distances::reference::distances(data.rows.view(), data.rows.view(), Metric::L2),
         || Distances::new().distances_device(&rows, &rows),
         |distances| distances.download(),
     )?;
@@ -190,30 +212,52 @@ fn all(data: &Data, bench: &mut Bench) -> Result<()> {
         device.upload(&data.values)?,
     );
     let buckets = TimeBuckets::every(35).methods(&[Method::MEAN]);
+    let expected = time_series::reference::aggregate(
+        &buckets,
+        &[0, data.values.len()],
+        data.timestamps.view(),
+        data.values.view(),
+    );
     bench.measure(
         "mean of 1000 points",
+        &expected.column(0).to_owned(),
         || buckets.aggregate_device(&timestamps, &values),
         |means| Ok(means.download()?.column(0).to_owned()),
     )?;
     let boxes = device.upload(&data.boxes)?;
+    let expected = box_overlap::reference::overlaps(data.boxes.view(), data.boxes.view())?;
     bench.measure(
         "pairs of 100 boxes",
+        &expected.pairs()?.mapv(f64::from),
         || BoxOverlap::new().overlaps_device(&boxes, &boxes),
-        |pairs| {
-            let indices = pairs.download()?.indices().to_vec();
-            Ok(Array1::from_iter(indices.into_iter().map(f64::from)))
-        },
+        |pairs| Ok(pairs.download()?.pairs()?.mapv(f64::from)),
     )?;
     let sequences = data.sequences.upload(device)?;
-    let sketch = TensorSketch::<f32>::new(Tables::from_seed(4, 3, 64, 1)?);
+    let tables = Tables::from_seed(4, 3, 64, 1)?;
+    let sketch = TensorSketch::<f32>::new(tables.clone());
+    let of = |side: &Sequences, i| side.get(i).expect("ten sequences").to_owned();
+    let expected = (0..10).flat_map(|i| {
+        let rows = tensor_sketch::reference::tensor_sketch(of(&data.sequences, i).view(), &tables);
+        rows.row(3).to_vec()
+    });
     bench.measure(
         "sketches of 10 sequences",
+        &Array2::from_shape_vec((10, 64), expected.collect()).expect("ten rows"),
         || sketch.sketch_device(&sequences),
         |sketches| sketches.download().map(wide),
     )?;
+    let others = data.others.upload(device)?;
+    let expected = Array1::from_shape_fn(10, |i| {
+        let pair = (of(&data.sequences, i), of(&data.others, i));
+        f64::from(edit_distance::reference::edit_distance(
+            pair.0.view(),
+            pair.1.view(),
+        ))
+    });
     bench.measure(
         "edit distances of 10 pairs",
-        || EditDistance::new().edit_distances_device(&sequences, &sequences),
+        &expected,
+        || EditDistance::new().edit_distances_device(&sequences, &others),
         |distances| Ok(distances.download()?.mapv(f64::from)),
     )
 }
@@ -225,33 +269,10 @@ fn main() -> Result<()> {
     println!("{}", device.info());
     println!("| call | in a row, µs | alone, µs | replayed, µs |");
     println!("|:--|--:|--:|--:|");
-    let mut bench = Bench {
+    let bench = Bench {
         device: &device,
         calls: args.calls,
         runs: args.runs,
-        prints: true,
-        found: vec![],
     };
-    all(&data, &mut bench)?;
-    let mut expected = Bench {
-        device: &Device::cpu(),
-        prints: false,
-        found: vec![],
-        ..bench
-    };
-    let found = std::mem::take(&mut bench.found);
-    all(&data, &mut expected)?;
-    for (found, expected) in found.iter().zip(&expected.found) {
-        // Sketches alone are not exact: their errors in f32 are shares of the largest sums.
-        let largest = expected
-            .iter()
-            .fold(1.0, |most: f64, number| most.max(number.abs()));
-        let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() <= 1e-5 * largest;
-        assert_eq!(found.shape(), expected.shape());
-        assert!(
-            found.iter().zip(expected).all(is_near),
-            "{found} instead of {expected}"
-        );
-    }
-    Ok(())
+    all(&data, &bench)
 }

@@ -16,10 +16,9 @@ mod common;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
-use common::{Random, Times, Where, largest};
+use common::{Random, Times, Where, check_sketches, largest, time, time_whole};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
@@ -60,7 +59,7 @@ struct Args {
     #[arg(long, value_parser = width_and_stride)]
     windows: Option<(usize, usize)>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
     /// Where to write the medians.
     #[arg(long)]
@@ -161,7 +160,11 @@ fn run<T: Entry>(
         for form in &forms {
             let sketcher = sketcher.clone().form((*form).into());
             let (on_device, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
-            let calls = time_calls(&device, &sketcher, &sequences, args.runs)?;
+            let (calls, called) = time_whole(args.runs, || sketcher.sketch(&device, &sequences))?;
+            for sketches in [&sketches, &called] {
+                let form = (*form).into();
+                check_sketches(form, &tables, sequences.longest(), sketches, &exact);
+            }
             let name = form.to_possible_value().expect("not skipped");
             println!(
                 "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8.1e}",
@@ -213,13 +216,7 @@ fn time_windows<T: Entry>(
     let alphabet = sketcher.tables().alphabet_size();
     let sequence = random_sequences(Lengths::Equal, 1, letters, alphabet);
     let codes = sequence.get(0).expect("one sequence");
-    let mut sketches = sketcher.windows(device, codes, width, stride)?;
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let start = Instant::now();
-        sketches = sketcher.windows(device, codes, width, stride)?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
+    let (times, sketches) = time_whole(runs, || sketcher.windows(device, codes, width, stride))?;
     // A few windows by themselves: drift would show in the last ones.
     let count = sketches.nrows();
     let checked: Vec<usize> = (0..8).map(|i| (count - 1) * i / 7).collect();
@@ -228,10 +225,11 @@ fn time_windows<T: Entry>(
         .map(|i| &sequence.codes()[i * stride..i * stride + width])
         .collect();
     let exact = reference_sketches(sketcher.tables(), &alone)?;
+    let sample = sketches.select(Axis(0), &checked);
+    check_sketches(Form::Fourier, sketcher.tables(), width, &sample, &exact);
     println!(
-        "{count} windows of {width} letters at every {stride}-th of {letters}: {} ms for the call, error {:.1e}",
-        Times::of(times),
-        largest_error(&sketches.select(Axis(0), &checked), &exact)
+        "{count} windows of {width} letters at every {stride}-th of {letters}: {times} ms for the call, error {:.1e}",
+        largest_error(&sample, &exact)
     );
     Ok(())
 }
@@ -244,31 +242,8 @@ fn time_on_device<T: Entry>(
     runs: usize,
 ) -> gridstride::Result<(Times, Array2<T>)> {
     let uploaded = sequences.upload(device)?;
-    let (start, end) = (device.event()?, device.event()?);
-    let mut sketches = sketcher.sketch_device(&uploaded)?;
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        device.record(&start)?;
-        sketches = sketcher.sketch_device(&uploaded)?;
-        device.record(&end)?;
-        times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
-    }
-    Ok((Times::of(times), sketches.download()?))
-}
-
-fn time_calls<T: Entry>(
-    device: &Device,
-    sketcher: &TensorSketch<T>,
-    sequences: &Sequences,
-    runs: usize,
-) -> gridstride::Result<Times> {
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let start = Instant::now();
-        sketcher.sketch(device, sequences)?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    Ok(Times::of(times))
+    let (times, sketches) = time(device, runs, &|| sketcher.sketch_device(&uploaded))?;
+    Ok((times, sketches.download()?))
 }
 
 fn largest_error<T: Entry>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {

@@ -1,4 +1,4 @@
-//! Times the Fourier form on the CPU, on random sequences, and checks results.
+//! Times the Fourier form on the CPU, on random sequences, and checks a sample.
 //!
 //!     cargo bench -p gridstride_benches --bench tensor_sketch_cpu
 //!
@@ -8,10 +8,8 @@
 
 mod common;
 
-use std::time::Instant;
-
 use clap::Parser;
-use common::{Random, Times};
+use common::{Random, check_sketches, time_whole};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};
@@ -22,7 +20,7 @@ struct Args {
     #[arg(long, default_value_t = 100_000_000)]
     letters: usize,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = common::at_least_one)]
     runs: usize,
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
@@ -162,14 +160,7 @@ fn time<T: Entry>(
         None => sketcher.sketch(&device, sequences),
         Some([width, stride]) => sketcher.windows(&device, sequences.codes().into(), width, stride),
     };
-    let sketches = call()?;
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let start = Instant::now();
-        call()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    let times = Times::of(times);
+    let (times, sketches) = time_whole(runs, call)?;
     let [width, stride] = case
         .windows
         .map_or([String::new(), String::new()], |numbers| {
@@ -219,7 +210,15 @@ fn error<T: Entry>(
     let exact = TensorSketch::new(sketcher.tables().clone());
     let exact = exact.normalize(true).form(Form::Direct).double();
     let exact = exact.sketch(&Device::cpu(), &sample)?;
-    let made = sketches.slice(s![..sample.len(), ..]).mapv(T::to_f64);
+    let made = sketches.slice(s![..sample.len(), ..]).to_owned();
+    check_sketches(
+        Form::Fourier,
+        sketcher.tables(),
+        sample.longest(),
+        &made,
+        &exact,
+    );
+    let made = made.mapv(T::to_f64);
     let norm = |values: Array2<f64>| values.iter().map(|x| x * x).sum::<f64>().sqrt();
     Ok(norm(made - &exact) / norm(exact))
 }

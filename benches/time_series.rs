@@ -4,21 +4,22 @@
 //!
 //! `ms` is the median of whole calls by the device's events (by the clock on the CPU), with the least and the most;
 //! `GB/s` counts the bytes of the points once, and those of the buckets' starts and columns. `whole` is the clock's time
-//! from views of the host to columns there, with all copies. Results are compared with those of the CPU. With
-//! `--sweep` lengths of buckets from 1 to 10⁶ points are measured instead, and written as CSV for the plot.
+//! from views of the host to columns there, with all copies. Results are compared with those of the CPU if they are
+//! another device's, and the first buckets with the plain reference. With `--sweep` lengths of buckets from 1 to 10⁶
+//! points are measured instead, and written as CSV for the plot.
 
 mod common;
 
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where, time};
+use common::{Random, Times, Where, time, time_whole};
 use gridstride::device::{DeviceArray, DeviceKind};
 use gridstride::time_series::{
-    Aggregates, Method, TimeBuckets, Value, round_timestamps_device_inplace,
+    Aggregates, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
 };
 use gridstride::{Device, Result};
-use ndarray::{Array1, Ix1};
+use ndarray::{Array1, Ix1, s};
 
 #[derive(Parser)]
 struct Args {
@@ -29,7 +30,7 @@ struct Args {
     #[arg(long)]
     points: Option<usize>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// Measures lengths of buckets, and prints CSV.
     #[arg(long)]
@@ -159,13 +160,7 @@ impl<T: Value> Data<T> {
         let call = || with.aggregate_series_device(offsets, &self.there.0, &self.there.1);
         let (times, found) = time(&self.device, args.runs, &call)?;
         let found = found.download()?;
-        let expected = with.aggregate_series(
-            &Device::cpu(),
-            offsets,
-            self.timestamps.view(),
-            self.values.view(),
-        )?;
-        check(name, &found, &expected);
+        self.check(name, offsets, every, &with, &found)?;
         let points = self.timestamps.len() * (size_of::<i64>() + size_of::<T>());
         let bytes = points + found.len() * size_of::<f64>() * (1 + methods.len());
         println!(
@@ -174,6 +169,32 @@ impl<T: Value> Data<T> {
             times.to_string(),
             bytes as f64 / times.median / 1e6
         );
+        Ok(())
+    }
+
+    /// Compares all buckets with the CPU's, and the first ones with the reference's.
+    fn check(
+        &self,
+        name: &str,
+        offsets: &[usize],
+        every: i64,
+        with: &TimeBuckets,
+        found: &Aggregates,
+    ) -> Result<()> {
+        let (timestamps, values) = (self.timestamps.view(), self.values.view());
+        if self.device.kind() != DeviceKind::Cpu {
+            let expected = with.aggregate_series(&Device::cpu(), offsets, timestamps, values)?;
+            assert_eq!(found.offsets(), expected.offsets(), "{name}");
+            assert_eq!(found.len(), expected.len(), "{name}");
+            compare(name, found, &expected, found.len());
+        }
+        // Without the last bucket, which the end of the sample cuts.
+        let sample = values.len().min(CHECKED + 2 * (every / STEP) as usize);
+        let mut offsets: Vec<_> = offsets.iter().map(|&offset| offset.min(sample)).collect();
+        offsets.dedup();
+        let expected = reference::aggregate(with, &offsets, timestamps, values);
+        let cut = usize::from(sample < values.len());
+        compare(name, found, &expected, expected.len() - cut);
         Ok(())
     }
 
@@ -216,34 +237,33 @@ impl<T: Value> Data<T> {
 
     fn whole(&self, args: &Args) -> Result<()> {
         let with = TimeBuckets::every(EVERY).methods(&MEAN);
-        let mut times = Vec::new();
-        for run in 0..=args.runs.min(5) {
-            let begin = Instant::now();
-            with.aggregate(&self.device, self.timestamps.view(), self.values.view())?;
-            if run > 0 {
-                times.push(begin.elapsed().as_secs_f64() * 1e3);
-            }
-        }
-        println!(
-            "{:<28} {:>10} {:>22}",
-            "mean, whole",
-            "",
-            Times::of(times).to_string()
-        );
+        let call = || with.aggregate(&self.device, self.timestamps.view(), self.values.view());
+        let (times, found) = time_whole(args.runs.min(5), call)?;
+        let name = "mean, whole";
+        self.check(name, &[0, self.values.len()], EVERY, &with, &found)?;
+        println!("{name:<28} {:>10} {:>22}", "", times.to_string());
         Ok(())
     }
 }
 
-/// Numbers agree but for the last bits of sums.
-fn check(name: &str, found: &Aggregates, expected: &Aggregates) {
-    assert_eq!(found.offsets(), expected.offsets(), "{name}");
-    assert_eq!(found.starts(), expected.starts(), "{name}");
+/// Points, with those of two more buckets, whose buckets are compared with the reference.
+const CHECKED: usize = 100_000;
+
+/// Panics unless the numbers of the first buckets agree but for the last bits of sums.
+fn compare(name: &str, found: &Aggregates, expected: &Aggregates, buckets: usize) {
+    let first = s![..buckets];
+    assert_eq!(
+        found.starts().slice(first),
+        expected.starts().slice(first),
+        "{name}"
+    );
     for (found, expected) in found.columns().iter().zip(expected.columns()) {
+        let (found, expected) = (found.slice(first), expected.slice(first));
         let is_close = |(a, b): (&f64, &f64)| {
             (a - b).abs() <= 1e-12 * b.abs().max(1.0) || a.is_nan() && b.is_nan()
         };
         assert!(
-            found.iter().zip(expected).all(is_close),
+            found.iter().zip(&expected).all(is_close),
             "{name}: other results"
         );
     }
@@ -262,6 +282,9 @@ fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
             let with = TimeBuckets::every(STEP * length).methods(methods);
             let call = || with.aggregate_device(&data.there.0, &data.there.1);
             let (times, found) = time(&data.device, args.runs, &call)?;
+            let found = found.download()?;
+            let offsets = [0, data.values.len()];
+            data.check(name, &offsets, STEP * length, &with, &found)?;
             let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());
             println!(
                 "{name},{length},{:.4},{:.4},{:.4},{:.1}",

@@ -24,7 +24,7 @@ use ndarray::{Array1, ArrayView1, s};
 #[derive(Parser)]
 struct Args {
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = 9, value_parser = common::at_least_one)]
     runs: usize,
     /// Points.
     #[arg(long, default_value_t = 10_000_000)]

@@ -17,7 +17,7 @@ const DIM: usize = 96;
 
 fn main() -> gridstride::Result<()> {
     let rows = Array2::from_shape_fn((ROWS, DIM), |(i, j)| {
-        ((i * 8191 + j * 131) as f32 * 0.618_034).fract()
+        ((i * 8191 + j * 131) as f64 * 0.618_034).fract() as f32
     });
 
     let device = Device::auto();

@@ -18,8 +18,9 @@ const N: usize = 500;
 
 fn main() -> gridstride::Result<()> {
     // Numbers in [-1, 1) that look random.
-    let number =
-        |(i, j): (usize, usize)| ((i * 8191 + j * 131) as f32 * 0.618_034).fract() * 2.0 - 1.0;
+    let number = |(i, j): (usize, usize)| {
+        ((i * 8191 + j * 131) as f64 * 0.618_034).fract() as f32 * 2.0 - 1.0
+    };
     let a = Array2::from_shape_fn((M, K), number);
     // Stored as N×K: the product reads its transpose in place.
     let b = Array2::from_shape_fn((N, K), number);

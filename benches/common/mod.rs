@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use gridstride::device::DeviceKind;
-use gridstride::{Device, Result};
+use gridstride::tensor_sketch::{Entry, Form, Tables};
+use gridstride::{Device, Real};
+use ndarray::Array2;
 
 /// A device that was asked for.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -21,12 +23,21 @@ pub enum Where {
 }
 
 impl Where {
-    pub fn open(self) -> Result<Device> {
+    pub fn open(self) -> gridstride::Result<Device> {
         match self {
             Where::Cpu => Ok(Device::cpu()),
             Where::Cuda => Device::cuda(0),
             Where::Simulator => Device::simulator(),
         }
+    }
+}
+
+/// Parses a number of runs or calls: the median of none does not exist.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least one has to be timed".into()),
+        Ok(count) => Ok(count),
+        Err(error) => Err(format!("{error}")),
     }
 }
 
@@ -64,7 +75,11 @@ pub fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
 }
 
 /// The times of calls by the device's events (by the clock on the CPU), and the last result.
-pub fn time<T>(device: &Device, runs: usize, call: &dyn Fn() -> Result<T>) -> Result<(Times, T)> {
+pub fn time<T>(
+    device: &Device,
+    runs: usize,
+    call: &dyn Fn() -> gridstride::Result<T>,
+) -> gridstride::Result<(Times, T)> {
     let (start, end) = (device.event()?, device.event()?);
     let mut times = Vec::new();
     let mut found = call()?;
@@ -81,6 +96,52 @@ pub fn time<T>(device: &Device, runs: usize, call: &dyn Fn() -> Result<T>) -> Re
         times.push(elapsed.as_secs_f64() * 1e3);
     }
     Ok((Times::of(times), found))
+}
+
+/// The times of whole calls by the host's clock, after a first one, and the last result. Results are freed outside of the
+/// timed parts.
+pub fn time_whole<T, E>(
+    runs: usize,
+    mut call: impl FnMut() -> Result<T, E>,
+) -> Result<(Times, T), E> {
+    let mut times = Vec::new();
+    let mut found = call()?;
+    for _ in 0..runs {
+        drop(found);
+        let start = Instant::now();
+        found = call()?;
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok((Times::of(times), found))
+}
+
+/// Panics if an entry of normalized sketches of up to `longest` letters is farther from the `exact` one, of the direct
+/// form in `f64` on the CPU, than roundings explain.
+pub fn check_sketches<T: Entry>(
+    form: Form,
+    tables: &Tables,
+    longest: usize,
+    sketches: &Array2<T>,
+    exact: &Array2<f64>,
+) {
+    assert_eq!(sketches.dim(), exact.dim());
+    let [n, t, dim] = [longest, tables.tuple_length(), tables.dim()].map(|number| number as f64);
+    let bound = match (form, T::NAME) {
+        // The documented γ_n allows long sequences anything. Independent roundings stay below this but with a probability
+        // of 2·exp(−50) (Higham and Mary, doi 10.1137/18M1226312). These are not independent, but errors of up to 10⁶
+        // letters are far below too.
+        (Form::Direct, _) => 10.0 * n.sqrt() * T::UNIT_ROUNDOFF,
+        (_, "f32") => 1500.0 * t * T::UNIT_ROUNDOFF,
+        _ => (3200.0 * t + 2.0 * dim + 26.0 * t * n / (8 << 20) as f64) * T::UNIT_ROUNDOFF,
+    };
+    // Three roundings for normalized entries, and the roundings of the exact ones.
+    let bound = bound + 3.0 * T::UNIT_ROUNDOFF + (n + 3.0) * f64::UNIT_ROUNDOFF;
+    let errors = sketches.iter().zip(exact);
+    let error = largest(errors.map(|(entry, exact)| (entry.to_f64() - exact).abs()));
+    assert!(
+        error <= bound,
+        "an entry is {error:.1e} off, by more than {bound:.1e}"
+    );
 }
 
 /// SplitMix64.

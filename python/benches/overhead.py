@@ -120,21 +120,48 @@ def both_ways(
     return tuple(microseconds(partial(in_a_row, one, calls), wait, calls, batches) for one in (call, waited))
 
 
-def check(results: dict[str, NDArray[Any]], what: str) -> None:
-    """Fail if other libraries compute something else.
+def plain(what: str, data: dict[str, tuple[Any, ...]]) -> NDArray[Any]:
+    """The result of a call by NumPy, in float64."""
+    if what.startswith("product"):
+        a, b = data["matrices"]
+        return a.astype(np.float64) @ b.astype(np.float64)
+    if what.startswith("distances"):
+        a, b = (rows.astype(np.float64) for rows in data["rows"])
+        return np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2))
+    if what.startswith("mean"):
+        timestamps, values = data["points"]
+        starts = np.unique(timestamps // 35, return_index=True)[1]
+        return np.add.reduceat(values, starts) / np.diff(np.append(starts, len(values)))
+    (boxes,) = data["boxes"]
+    overlap = (boxes[:, None, :3] <= boxes[None, :, 3:]) & (boxes[:, None, 3:] >= boxes[None, :, :3])
+    return np.argwhere(overlap.all(axis=2))
 
-    The results are sums of up to 128 products or squares of float32, none above 1, or square roots of such sums: each
-    program is off by γ(129)·128 at most, u = 2⁻²⁴."""
+
+def as_array(result: Any) -> NDArray[Any]:
+    """The numbers of a result: means, pairs, or an array."""
+    if isinstance(result, gridstride.Overlaps):
+        return result.pairs()
+    return result["mean"] if isinstance(result, time_series.Buckets) else result
+
+
+def check(results: dict[str, NDArray[Any]], expected: NDArray[Any], what: str) -> None:
+    """Fail if a library computes something else than NumPy in float64.
+
+    The results are sums of up to 128 products or squares of float32, none above 1, square roots of such sums, or means:
+    each program is off by γ(129)·128 at most, u = 2⁻²⁴. Pairs are whole numbers."""
     for program, result in results.items():
-        error = np.abs(result.astype(np.float64) - results["gridstride"]).max()
-        assert error <= 2 * 129 * 2.0**-24 * 128, f"{what}: {program} is off by {error}"
+        assert result.shape == expected.shape, f"{what}: {program} has another shape"
+        error = np.abs(result.astype(np.float64) - expected).max()
+        assert error <= 130 * 2.0**-24 * 128, f"{what}: {program} is off by {error}"
 
 
 def measure_host(device: str, sizes: str, cupy: Any | None, torch: Any | None) -> Iterator[dict[str, Any]]:
     """Time calls from the host's memory."""
     calls, batches = ON_HOST[sizes]
-    for what, programs in host_calls(device, inputs(), cupy, torch).items():
+    data = inputs()
+    for what, programs in host_calls(device, data, cupy, torch).items():
         progress(f"overhead: {what}, from the host")
+        check({program: as_array(call()) for program, call in programs.items()}, plain(what, data), what)
         times = {
             program: microseconds(partial(in_a_row, call, calls), lambda: None, calls, batches)
             for program, call in programs.items()
@@ -160,6 +187,6 @@ def measure_resident(
 
             results[program] = library.download(compute(a, b))
             in_rows[program], alone[program] = both_ways(partial(compute, a, b), library.wait, calls, batches)
-        check(results, what)
+        check(results, plain(what, data), what)
         yield {"call": f"{what}, on the device, not waited for", "times_us": in_rows}
         yield {"call": f"{what}, on the device, each waited for", "times_us": alone}
