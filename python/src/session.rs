@@ -113,7 +113,7 @@ impl PySession {
             alphabet: Some(&self.alphabet),
             unknown: self.unknown,
         };
-        let codes = reader.codes(letters)?;
+        let codes = reader.codes(py, letters)?;
         self.with(py, |session| session.push(&codes))
     }
 

@@ -241,7 +241,7 @@ impl PyTensorSketch {
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
-        let codes = self.reader(WINDOWS).codes(sequence)?.into();
+        let codes = self.reader(WINDOWS).codes(py, sequence)?.into();
         let width = not_negative(WINDOWS, "width", width)?;
         let stride = not_negative(WINDOWS, "stride", stride)?;
         let windows = (codes, width, stride);
