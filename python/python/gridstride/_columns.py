@@ -41,7 +41,7 @@ def column_of(column: Any) -> Column:
         return _from_pandas(column)
     if hasattr(column, "__arrow_c_array__") or hasattr(column, "__arrow_c_stream__"):
         return Column(*_core.from_arrow(column))
-    elements = on_host("a column", column)
+    elements = on_host("a column", np.ma.getdata(column) if isinstance(column, np.ma.MaskedArray) else column)
     # A masked element is a null.
     valid = ~np.ma.getmaskarray(column) if np.ma.is_masked(column) else None
     return _from_numpy(elements, valid, None)
@@ -112,6 +112,10 @@ def on_host(name: str, array: Any) -> NDArray[Any]:
     """Returns what numpy makes of an array, without copying one from the memory of a device."""
     if _core.on_device(array):
         raise TypeError(f"{name} is in the memory of a device, but the call takes arrays of the host: pass its numpy()")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, whose mask the library does not know: fill it, or leave the masked elements out"
+        )
     return np.asarray(array)
 
 
@@ -123,7 +127,7 @@ def rows_of(array: Any) -> int:
 
 def offsets_of(function: str, offsets: Any, count: int) -> NDArray[np.intp]:
     """Returns offsets of series among `count` points; the library checks their order."""
-    ends = np.asarray(offsets)
+    ends = on_host(f"{function}: offsets", offsets)
     if ends.ndim != 1 or (ends.size > 0 and ends.dtype.kind not in "iu"):
         raise TypeError(f"{function}: offsets have the dtype {ends.dtype} and {ends.ndim} axes, but have to be integers with one axis")
     wrong = np.flatnonzero((ends < 0) | (ends > count))
