@@ -60,7 +60,7 @@ pub fn box_overlap_slices(
     py: Python<'_>,
     set1: &Bound<'_, PyAny>,
     set2: Option<&Bound<'_, PyAny>>,
-    max_pairs: i64,
+    max_pairs: i128,
     algorithm: &str,
     device: Option<Devices>,
 ) -> PyResult<PyBoxSlices> {

@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, not_negative};
 use crate::resident::{PyDeviceArray, uploaded};
 
 /// A device: the CPU, an NVIDIA GPU, or the simulator, which runs the GPU's kernels on the CPU.
@@ -104,8 +104,9 @@ impl PyDevice {
 
     /// Return the same device with a limit: calls divide their work so that they use at most
     /// `bytes` of its memory.
-    fn with_memory_limit(&self, bytes: u64) -> PyDevice {
-        PyDevice(self.0.with_memory_limit(bytes))
+    fn with_memory_limit(&self, bytes: i128) -> PyResult<PyDevice> {
+        let bytes = not_negative("with_memory_limit", "bytes", bytes)?;
+        Ok(PyDevice(self.0.with_memory_limit(bytes)))
     }
 
     /// Copy an array to the memory of the device.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, no_choice};
+use crate::error::{OrRaise, no_choice, not_negative};
 use crate::resident::{self, resident};
 
 const AGGREGATE: &str = "aggregate";
@@ -40,7 +40,7 @@ pub fn aggregate<'py>(
     methods: Vec<String>,
     fill: Option<&Bound<'py, PyAny>>,
     nan: &str,
-    ddof: u32,
+    ddof: i128,
     singletons: &str,
     duplicates: &str,
     sort: bool,
@@ -53,7 +53,7 @@ pub fn aggregate<'py>(
         .origin(origin)
         .methods(&methods.or_raise(py, AGGREGATE)?)
         .fill(fill_of(fill)?)
-        .ddof(ddof)
+        .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
         .nan(nan_of(AGGREGATE, nan)?)
         .singletons(match singletons {
             "nan" => Singletons::Nan,
