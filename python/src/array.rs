@@ -51,6 +51,7 @@ impl Number for bf16 {
     fn is(dtype: &Bound<'_, PyArrayDescr>) -> bool {
         let name = dtype.getattr(intern!(dtype.py(), "name"));
         name.is_ok_and(|name| name.eq(Self::NAME).unwrap_or(false))
+            && dtype.is_native_byteorder() != Some(false)
     }
 }
 

@@ -50,10 +50,10 @@ impl PyDevice {
         named(py, name).map(PyDevice)
     }
 
-    /// The name, such as 'cpu' or 'cuda:0'.
+    /// The name with which `Device` opens it: 'cpu', 'cuda:0' and so on, or 'simulator'.
     #[getter]
     fn name(&self) -> String {
-        self.0.to_string()
+        self.0.kind().to_string()
     }
 
     /// 'cpu', 'cuda' or 'simulator'.
@@ -150,10 +150,7 @@ impl PyDevice {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let name = match self.0.kind() {
-            DeviceKind::Simulator => self.kind().to_owned(),
-            _ => self.name(),
-        };
+        let name = self.name();
         let Some(bytes) = self.0.memory_limit() else {
             let class = py.get_type::<PyDevice>().into_any();
             return Ok((class, PyTuple::new(py, [name])?));
@@ -180,7 +177,7 @@ impl PyDevice {
     }
 
     fn __str__(&self) -> String {
-        self.name()
+        self.0.to_string()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
