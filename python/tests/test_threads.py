@@ -89,3 +89,27 @@ def test_no_references_stay(rng):
     for _ in range(1000):
         matmul(a, a, out=out)
     assert (sys.getrefcount(a), sys.getrefcount(out)) == before
+
+
+PANIC = """
+import resource
+import numpy as np, gridstride
+
+corners = np.random.default_rng(0).random((10_000, 2))
+boxes = np.hstack([corners, corners + 0.001])
+# Memory for a few of the pool's threads.
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 2**27
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    slices = list(gridstride.box_overlap_slices(boxes, max_pairs=100, device="cpu"))
+except BaseException as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems may not count the memory of threads")
+def test_slices_do_not_end_before_all_are_found():
+    environment = {**os.environ, "RAYON_NUM_THREADS": "1000", "RUST_BACKTRACE": "0"}
+    run = subprocess.run([sys.executable, "-c", PANIC], capture_output=True, text=True, timeout=60, env=environment)
+    assert run.stdout.startswith("PanicException The global thread pool"), run.stdout + run.stderr
