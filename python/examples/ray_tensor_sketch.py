@@ -24,7 +24,7 @@ WORKERS = 2
 
 
 class Sketcher:
-    """A worker process, with a sketcher of its own: a sketcher cannot be sent to another process."""
+    """A worker process, which makes its sketcher once for all files."""
 
     def __init__(self) -> None:
         self.sketcher = sketcher()

@@ -51,6 +51,7 @@ impl Number for bf16 {
     fn is(dtype: &Bound<'_, PyArrayDescr>) -> bool {
         let name = dtype.getattr(intern!(dtype.py(), "name"));
         name.is_ok_and(|name| name.eq(Self::NAME).unwrap_or(false))
+            && dtype.is_native_byteorder() != Some(false)
     }
 }
 
@@ -188,6 +189,7 @@ impl<T: Number, D: Dimension> Output<T, D> {
             return Ok(None);
         };
         let refuse = |what: &str| PyValueError::new_err(format!("{operation}: out {what}"));
+        require_no_mask(operation, NAME, object)?;
         let Ok(untyped) = object.cast::<PyUntypedArray>() else {
             let found = object.get_type().name()?;
             let message = format!("{operation}: out is a {found}, not a numpy array");
@@ -283,17 +285,7 @@ fn as_array<'py>(
     name: &str,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
-    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
-    if object.cast::<PyUntypedArray>().is_ok() {
-        let masked = numpy.getattr("ma")?.getattr("MaskedArray")?;
-        if object.is_instance(&masked)? {
-            let message = format!(
-                "{operation}: {name} is a masked array, whose mask the library does not know: fill it, or \
-                 leave the masked elements out"
-            );
-            return Err(PyTypeError::new_err(message));
-        }
-    }
+    require_no_mask(operation, name, object)?;
     if on_device(object)? {
         let message = format!(
             "{operation}: {name} is in the memory of a device, but the call takes arrays of the host: pass a copy, \
@@ -301,8 +293,23 @@ fn as_array<'py>(
         );
         return Err(PyTypeError::new_err(message));
     }
+    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
     let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
     Ok(array.cast_into()?)
+}
+
+fn require_no_mask(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
+    if object.cast_exact::<PyUntypedArray>().is_ok() || object.cast::<PyUntypedArray>().is_err() {
+        return Ok(());
+    }
+    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
+    if !object.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(format!(
+        "{operation}: {name} is a masked array, whose mask the library does not know: fill it, or leave the \
+         masked elements out"
+    )))
 }
 
 fn is_writeable(array: &Bound<'_, PyUntypedArray>) -> bool {

@@ -1,8 +1,9 @@
 //! Pairs of overlapping boxes in slices, for results larger than memory.
 
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use gridstride::box_overlap::{BoxOverlap, Coordinate, OverlapSlice};
 use gridstride::ndarray::Ix2;
@@ -23,7 +24,14 @@ const SLICES: &str = "box_overlap_slices";
 /// A thread of its own owns the boxes and the search, and finds the next slice meanwhile. It ends
 /// when the iterator is dropped.
 #[pyclass(frozen, name = "BoxSlices", module = "gridstride._core")]
-pub struct PyBoxSlices(Mutex<Receiver<Result<OverlapSlice>>>);
+pub struct PyBoxSlices(Mutex<Search>);
+
+/// The thread of an iterator, and the slices that it sends.
+struct Search {
+    slices: Receiver<Result<OverlapSlice>>,
+    /// `None` after the end.
+    thread: Option<JoinHandle<()>>,
+}
 
 /// The first box and the end of a slice, and the slice's pairs.
 type Slice<'py> = (usize, usize, Pairs<'py>);
@@ -37,14 +45,18 @@ impl PyBoxSlices {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Slice<'py>>> {
         require_threads()?;
         let next = py.detach(|| {
-            let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut search = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
-                match receiver.recv_timeout(POLL) {
+                match search.slices.recv_timeout(POLL) {
                     Ok(slice) => return Ok(Some(slice)),
                     Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
-                    Err(RecvTimeoutError::Disconnected) => return PyResult::Ok(None),
+                    Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
+            if let Some(Err(panic)) = search.thread.take().map(JoinHandle::join) {
+                resume_unwind(panic);
+            }
+            PyResult::Ok(None)
         })?;
         let Some(slice) = next else {
             return Ok(None);
@@ -60,7 +72,7 @@ pub fn box_overlap_slices(
     py: Python<'_>,
     set1: &Bound<'_, PyAny>,
     set2: Option<&Bound<'_, PyAny>>,
-    max_pairs: i64,
+    max_pairs: i128,
     algorithm: &str,
     device: Option<Devices>,
 ) -> PyResult<PyBoxSlices> {
@@ -90,10 +102,13 @@ fn slices_of<T: Number + Coordinate>(
     // Without a place, so that a slice is sent when it is taken: two are in memory at a time.
     let (sender, receiver) = sync_channel(0);
     let thread = thread::Builder::new().name("gridstride-slices".into());
-    thread
+    let thread = thread
         .spawn(move || send_slices(&sender, search, &devices, &set1, set2.as_ref(), max_pairs))
         .map_err(|error| PyRuntimeError::new_err(format!("slices need a thread: {error}")))?;
-    Ok(PyBoxSlices(Mutex::new(receiver)))
+    Ok(PyBoxSlices(Mutex::new(Search {
+        slices: receiver,
+        thread: Some(thread),
+    })))
 }
 
 /// Sends all slices, or the first error, until nobody receives them.

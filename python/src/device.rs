@@ -9,7 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, not_negative};
 use crate::resident::{PyDeviceArray, uploaded};
 
 /// A device: the CPU, an NVIDIA GPU, or the simulator, which runs the GPU's kernels on the CPU.
@@ -50,10 +50,10 @@ impl PyDevice {
         named(py, name).map(PyDevice)
     }
 
-    /// The name, such as 'cpu' or 'cuda:0'.
+    /// The name with which `Device` opens it: 'cpu', 'cuda:0' and so on, or 'simulator'.
     #[getter]
     fn name(&self) -> String {
-        self.0.to_string()
+        self.0.kind().to_string()
     }
 
     /// 'cpu', 'cuda' or 'simulator'.
@@ -104,8 +104,9 @@ impl PyDevice {
 
     /// Return the same device with a limit: calls divide their work so that they use at most
     /// `bytes` of its memory.
-    fn with_memory_limit(&self, bytes: u64) -> PyDevice {
-        PyDevice(self.0.with_memory_limit(bytes))
+    fn with_memory_limit(&self, bytes: i128) -> PyResult<PyDevice> {
+        let bytes = not_negative("with_memory_limit", "bytes", bytes)?;
+        Ok(PyDevice(self.0.with_memory_limit(bytes)))
     }
 
     /// Copy an array to the memory of the device.
@@ -149,10 +150,7 @@ impl PyDevice {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let name = match self.0.kind() {
-            DeviceKind::Simulator => self.kind().to_owned(),
-            _ => self.name(),
-        };
+        let name = self.name();
         let Some(bytes) = self.0.memory_limit() else {
             let class = py.get_type::<PyDevice>().into_any();
             return Ok((class, PyTuple::new(py, [name])?));
@@ -179,7 +177,7 @@ impl PyDevice {
     }
 
     fn __str__(&self) -> String {
-        self.name()
+        self.0.to_string()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

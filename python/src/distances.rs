@@ -77,7 +77,7 @@ pub fn nearest<'py>(
     py: Python<'py>,
     queries: &Bound<'py, PyAny>,
     database: &Bound<'py, PyAny>,
-    k: i64,
+    k: i128,
     metric: &str,
     device: Option<Devices>,
     stream: Option<&Bound<'py, PyAny>>,

@@ -20,7 +20,7 @@ pub fn edit_distances<'py>(
     py: Python<'py>,
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
-    limit: Option<i64>,
+    limit: Option<i128>,
     device: Option<Devices>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let is_encoded = |object: &Bound<'_, PyAny>| object.is_instance_of::<PySequences>();
@@ -39,7 +39,7 @@ pub fn edit_distances<'py>(
     let devices = Devices::of(py, device);
     let options = match limit {
         Some(limit) => {
-            let limit = not_negative(EDIT_DISTANCE, "limit", limit)?;
+            let limit: u64 = not_negative(EDIT_DISTANCE, "limit", limit)?;
             // No distance is longer than a sequence, of fewer than 2³² letters.
             EditDistance::new().with_limit(u32::try_from(limit).unwrap_or(u32::MAX - 1))
         }

@@ -71,11 +71,13 @@ pub fn no_choice(operation: &str, name: &str, text: &str, possible: &str) -> PyE
     ))
 }
 
-/// Returns an argument that must not be negative.
-pub fn not_negative(operation: &str, name: &str, number: i64) -> PyResult<usize> {
-    usize::try_from(number).map_err(|_| {
-        PyValueError::new_err(format!(
-            "{operation}: {name} is {number}, but has to be 0 at least"
-        ))
+/// Returns an argument that must not be negative, as an unsigned integer.
+pub fn not_negative<N: TryFrom<i128>>(operation: &str, name: &str, number: i128) -> PyResult<N> {
+    N::try_from(number).map_err(|_| {
+        let reason = match number < 0 {
+            true => "but has to be 0 at least",
+            false => "which is too large",
+        };
+        PyValueError::new_err(format!("{operation}: {name} is {number}, {reason}"))
     })
 }

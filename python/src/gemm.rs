@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::matmul::precision_of;
+use crate::matmul::{multiplications, precision_of};
 
 const GEMM: &str = "gemm";
 
@@ -112,13 +112,7 @@ where
     let (options, devices) = (product.options, product.devices);
     let [alpha, beta] = [product.alpha, product.beta].map(gridstride::Number::from_f64);
     let c = Output::<C, DA::Product>::new(GEMM, Some(product.c))?;
-    // Each element of A is multiplied by a row of B.
-    let row = if DB::NDIM == Some(1) {
-        1
-    } else {
-        b.view().shape()[b.view().ndim() - 1]
-    };
-    let operations = a.view().len() as f64 * row as f64;
+    let operations = multiplications(a.view().shape(), b.view().shape());
     let outcome = call(py, GEMM, operations, move || {
         Outcome::of(
             c,

@@ -139,6 +139,15 @@ pub fn require_dtype<C: Number>(dtype: Option<&Bound<'_, PyArrayDescr>>) -> PyRe
     }
 }
 
+/// Returns the number of multiplications in a product of factors with these shapes.
+pub fn multiplications(a: &[usize], b: &[usize]) -> f64 {
+    let elements = |shape: &[usize]| shape.iter().product::<usize>() as f64;
+    let rows = a.iter().rev().nth(1).copied().unwrap_or(1);
+    let columns = if b.len() > 1 { b[b.len() - 1] } else { 1 };
+    // One of the factors has all matrices of the batch.
+    (elements(a) * columns as f64).max(elements(b) * rows as f64)
+}
+
 /// Returns the exception for factors with these numbers of axes.
 pub fn wrong_axes(of_a: usize, of_b: usize) -> PyErr {
     PyValueError::new_err(format!(
@@ -161,13 +170,7 @@ where
 {
     let (options, devices) = (product.options, product.devices);
     let out = Output::<C, DA::Product>::new(MATMUL, product.out)?;
-    // Each element of A is multiplied by a row of B.
-    let row = if DB::NDIM == Some(1) {
-        1
-    } else {
-        b.view().shape()[b.view().ndim() - 1]
-    };
-    let operations = a.view().len() as f64 * row as f64;
+    let operations = multiplications(a.view().shape(), b.view().shape());
     let outcome = call(py, MATMUL, operations, move || {
         Outcome::of(
             out,

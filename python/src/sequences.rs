@@ -9,7 +9,7 @@ use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use numpy::{IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -111,8 +111,9 @@ impl PyAlphabet {
         const ENCODE: &str = "encode";
         let text = Text::of(ENCODE, text)?;
         let unknown = unknown_of(ENCODE, unknown)?;
-        let encoded = self.0.encode(text.bytes(), unknown).or_raise(py, ENCODE)?;
-        Ok(encoded.codes.into_pyarray(py))
+        let letters = text.bytes();
+        let encoded = py.detach(|| self.0.encode(letters, unknown));
+        Ok(encoded.or_raise(py, ENCODE)?.codes.into_pyarray(py))
     }
 }
 
@@ -187,6 +188,11 @@ impl<'py> Text<'py> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Some(Text::Bytes(bytes.clone())));
         }
+        if is_buffer_of_bytes(object)? {
+            // A copy, since others may write to the buffer.
+            let bytes = object.py().get_type::<PyBytes>().call1((object,))?;
+            return Ok(Some(Text::Bytes(bytes.cast_into()?)));
+        }
         let Ok(text) = object.cast::<PyString>() else {
             return Ok(None);
         };
@@ -194,7 +200,8 @@ impl<'py> Text<'py> {
         if utf8.is_ascii() {
             return Ok(Some(Text::Ascii(text.clone())));
         }
-        let latin = utf8.chars().map(u8::try_from).collect::<Result<_, _>>();
+        let latin = || utf8.chars().map(u8::try_from).collect::<Result<_, _>>();
+        let latin = object.py().detach(latin);
         latin
             .map(|letters| Some(Text::Latin(letters)))
             .map_err(|_| {
@@ -214,6 +221,14 @@ impl<'py> Text<'py> {
     }
 }
 
+/// Whether an object is a bytearray, or a memoryview of bytes.
+fn is_buffer_of_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !object.is_instance_of::<PyMemoryView>() {
+        return Ok(object.is_instance_of::<PyByteArray>());
+    }
+    Ok(object.getattr("format")?.eq("B")? && object.getattr("ndim")?.eq(1)?)
+}
+
 /// Sequences of codes, one after the other in memory.
 ///
 /// Calls take any iterable of sequences, and copy it. They do not copy a `Sequences`, and refuse
@@ -222,7 +237,7 @@ impl<'py> Text<'py> {
 /// Parameters
 /// ----------
 /// sequences : iterable of str, bytes and uint8 arrays
-///     Texts, or arrays of codes.
+///     Texts, or arrays of codes. A bytearray and a memoryview of bytes are texts too.
 /// alphabet : {'dna', 'protein'} or Alphabet, optional
 ///     The alphabet of texts. Without an alphabet, a letter's code is its byte, as `edit_distance`
 ///     needs.
@@ -262,22 +277,10 @@ impl PySequences {
         };
         let read = sequences.map(|sequences| reader.sequences(py, sequences));
         let read = read.transpose()?.unwrap_or_default();
-        let known = sequences.and_then(alphabet_of);
-        if let (Some(alphabet), None) = (reader.alphabet, &known)
-            && let Some(code) = read
-                .codes()
-                .iter()
-                .find(|&&code| usize::from(code) >= alphabet.size())
-        {
-            return Err(PyValueError::new_err(format!(
-                "{SEQUENCES}: there is the code {code}, but the alphabet has {} letters, with the codes from 0 on: \
-                 make the Sequences again from the texts with the alphabet",
-                alphabet.size()
-            )));
-        }
+        let known = || sequences.and_then(alphabet_of);
         Ok(PySequences {
             sequences: read,
-            alphabet: alphabet.map(|alphabet| alphabet.0).or(known),
+            alphabet: alphabet.map(|alphabet| alphabet.0).or_else(known),
         })
     }
 
@@ -390,10 +393,23 @@ impl Reader<'_> {
             } = sequences.get();
             return match (self.alphabet, alphabet) {
                 (Some(own), Some(other)) if own != other => Err(other_alphabet(operation)),
+                (Some(_), None) => {
+                    let mut ends = sequences.offsets().windows(2).enumerate();
+                    let checked = py.detach(|| {
+                        ends.try_for_each(|(index, ends)| {
+                            self.check(index, &sequences.codes()[ends[0]..ends[1]])
+                        })
+                    });
+                    checked.or_raise(py, operation)?;
+                    Ok(sequences.clone())
+                }
                 _ => Ok(sequences.clone()),
             };
         }
-        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        if object.is_instance_of::<PyString>()
+            || object.is_instance_of::<PyBytes>()
+            || is_buffer_of_bytes(object)?
+        {
             let message = format!("{operation}: this is one sequence: put it into a list");
             return Err(PyTypeError::new_err(message));
         }
@@ -410,8 +426,8 @@ impl Reader<'_> {
         }
         for (index, item) in object.try_iter()?.enumerate() {
             let letters = self.letters(&item?)?;
-            let codes = self.encoded(letters.bytes());
-            let codes = codes.map_err(|error| in_sequence(error, index));
+            let letters = letters.bytes();
+            let codes = py.detach(|| self.member(index, letters));
             let pushed = codes.and_then(|codes| sequences.push(&codes[..]));
             pushed.or_raise(py, operation)?;
         }
@@ -426,11 +442,8 @@ impl Reader<'_> {
         let slices: Vec<_> = letters.iter().map(Letters::bytes).collect();
         let work = || {
             let slices = slices.into_par_iter().enumerate();
-            let encoded = slices.map(|(index, letters)| {
-                let codes = self.encoded(letters);
-                codes.map_err(|error| in_sequence(error, index))
-            });
-            let codes: Vec<_> = encoded.collect();
+            let codes = slices.map(|(index, letters)| self.member(index, letters));
+            let codes: Vec<_> = codes.collect();
             // The error is that of the first sequence that has one.
             let codes: Vec<Cow<'_, [u8]>> = codes.into_iter().collect::<gridstride::Result<_>>()?;
             let codes: Vec<&[u8]> = codes.iter().map(|codes| &codes[..]).collect();
@@ -441,19 +454,47 @@ impl Reader<'_> {
     }
 
     /// Returns a copy of the codes of one sequence.
-    pub fn codes(&self, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-        self.with_codes(object, |codes| codes.to_vec())
+    pub fn codes(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+        let letters = self.letters(object)?;
+        let letters = letters.bytes();
+        let codes = py.detach(|| self.encoded(letters).map(Cow::into_owned));
+        codes.or_raise(py, self.operation)
     }
 
-    /// Calls `visit` with the codes of one sequence: those of a text, or the elements of an array.
-    pub fn with_codes<R>(
+    /// Returns the codes of sequence number `index`.
+    fn member<'a>(
         &self,
-        object: &Bound<'_, PyAny>,
-        visit: impl FnOnce(&[u8]) -> R,
-    ) -> PyResult<R> {
-        let letters = self.letters(object)?;
-        let codes = self.encoded(letters.bytes());
-        Ok(visit(&codes.or_raise(object.py(), self.operation)?))
+        index: usize,
+        letters: (&'a [u8], bool),
+    ) -> gridstride::Result<Cow<'a, [u8]>> {
+        if let (codes, false) = letters {
+            self.check(index, codes)?;
+        }
+        let codes = self.encoded(letters);
+        codes.map_err(|error| in_sequence(error, index))
+    }
+
+    /// Fails if sequence number `index` has codes that the alphabet does not have.
+    fn check(&self, index: usize, codes: &[u8]) -> gridstride::Result<()> {
+        let Some(alphabet) = self.alphabet else {
+            return Ok(());
+        };
+        let size = alphabet.size();
+        let wrong = codes.iter().position(|&code| usize::from(code) >= size);
+        let Some(position) = wrong else {
+            return Ok(());
+        };
+        let message = format!(
+            "there is the code {} at position {position}, but the alphabet has {size} letters, with the codes \
+             from 0 on: text has to be str or bytes",
+            codes[position]
+        );
+        let error = Error::InvalidInput {
+            operation: self.operation,
+            index: None,
+            message,
+        };
+        Err(in_sequence(error, index))
     }
 
     /// Returns the codes of bytes that are letters, or codes already.

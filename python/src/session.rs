@@ -92,11 +92,15 @@ impl PySession {
 
 impl Drop for PySession {
     fn drop(&mut self) {
+        let session = self.session.get_mut();
+        let session = session.unwrap_or_else(PoisonError::into_inner).take();
         // A session's end waits for its thread, which a forked process does not have.
         if require_threads().is_err() {
-            let session = self.session.get_mut();
-            mem::forget(session.unwrap_or_else(PoisonError::into_inner).take());
+            mem::forget(session);
+            return;
         }
+        // After the interpreter's end there is no lock to release.
+        let _ = Python::try_attach(|py| py.detach(|| drop(session)));
     }
 }
 
@@ -113,7 +117,7 @@ impl PySession {
             alphabet: Some(&self.alphabet),
             unknown: self.unknown,
         };
-        let codes = reader.codes(letters)?;
+        let codes = reader.codes(py, letters)?;
         self.with(py, |session| session.push(&codes))
     }
 

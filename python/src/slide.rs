@@ -111,7 +111,7 @@ pub fn slide_nearest<'py>(
     py: Python<'py>,
     queries: Argued<'py>,
     database: Argued<'py>,
-    k: i64,
+    k: i128,
     metric: &str,
     device: Option<Devices>,
 ) -> PyResult<Nearest<'py>> {

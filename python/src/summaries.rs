@@ -1,5 +1,7 @@
 //! Summaries of buckets, which can be merged to those of coarser buckets.
 
+use std::sync::Arc;
+
 use gridstride::Device;
 use gridstride::ndarray::Ix1;
 use gridstride::time_series::{Method, Summaries, TimeBuckets, Value};
@@ -7,10 +9,10 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Number, by_dtype};
-use crate::call::{call, require_threads};
+use crate::call::call;
 use crate::device::Devices;
-use crate::error::OrRaise;
-use crate::time_series::{Buckets, buckets, duplicates_of, nan_of, offsets_of, order_of};
+use crate::error::{OrRaise, not_negative};
+use crate::time_series::{Buckets, POINT, buckets, duplicates_of, nan_of, offsets_of, order_of};
 
 const SUMMARIZE: &str = "summarize";
 const RESAMPLE: &str = "resample";
@@ -18,7 +20,7 @@ const AGG: &str = "agg";
 
 /// Summaries of buckets, with timestamps as int64.
 #[pyclass(frozen, name = "Summaries", module = "gridstride._core")]
-pub struct PySummaries(Summaries);
+pub struct PySummaries(Arc<Summaries>);
 
 #[pymethods]
 impl PySummaries {
@@ -33,19 +35,33 @@ impl PySummaries {
     }
 
     fn resample(&self, py: Python<'_>, every: i64) -> PyResult<PySummaries> {
-        require_threads()?;
-        let coarser = py.detach(|| self.0.resample(every));
-        coarser.map(PySummaries).or_raise(py, RESAMPLE)
+        let summaries = self.0.clone();
+        let resample = move || summaries.resample(every).map(Arc::new);
+        call(py, RESAMPLE, self.operations(), resample).map(PySummaries)
     }
 
     #[pyo3(signature = (methods, *, ddof))]
-    fn agg<'py>(&self, py: Python<'py>, methods: Vec<String>, ddof: u32) -> PyResult<Buckets<'py>> {
+    fn agg<'py>(
+        &self,
+        py: Python<'py>,
+        methods: Vec<String>,
+        ddof: i128,
+    ) -> PyResult<Buckets<'py>> {
         let methods = methods.iter().map(|name| name.parse());
         let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
-        let methods = methods.or_raise(py, AGG)?;
-        require_threads()?;
-        let found = py.detach(|| self.0.columns(&methods, ddof));
-        Ok(buckets(py, found.or_raise(py, AGG)?))
+        let (methods, summaries) = (methods.or_raise(py, AGG)?, self.0.clone());
+        let ddof = not_negative(AGG, "ddof", ddof)?;
+        let found = call(py, AGG, self.operations(), move || {
+            summaries.columns(&methods, ddof)
+        });
+        Ok(buckets(py, found?))
+    }
+}
+
+impl PySummaries {
+    /// Returns the operations of a call.
+    fn operations(&self) -> f64 {
+        self.0.starts().len() as f64 * POINT
     }
 }
 
@@ -90,7 +106,7 @@ fn summarize_of<'py, T: Number + Value>(
 ) -> PyResult<PySummaries> {
     let timestamps = timestamps.input::<i64, Ix1>(None)?;
     let values = values.input::<T, Ix1>(None)?;
-    let operations = values.view().len() as f64;
+    let operations = values.view().len() as f64 * POINT;
     let found = call(py, SUMMARIZE, operations, move || {
         let (timestamps, values) = (timestamps.view(), values.view());
         match offsets {
@@ -98,5 +114,5 @@ fn summarize_of<'py, T: Number + Value>(
             None => options.summaries(&devices, timestamps, values),
         }
     })?;
-    Ok(PySummaries(found))
+    Ok(PySummaries(Arc::new(found)))
 }

@@ -57,8 +57,8 @@ impl PyTensorSketch {
     #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
     fn new(
         py: Python<'_>,
-        dim: i64,
-        tuple: i64,
+        dim: i128,
+        tuple: i128,
         seed: i128,
         alphabet: AlphabetArgument,
         unknown: &str,
@@ -236,12 +236,12 @@ impl PyTensorSketch {
         &self,
         py: Python<'_>,
         sequence: &Bound<'_, PyAny>,
-        width: i64,
-        stride: i64,
+        width: i128,
+        stride: i128,
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
-        let codes = self.reader(WINDOWS).codes(sequence)?.into();
+        let codes = self.reader(WINDOWS).codes(py, sequence)?.into();
         let width = not_negative(WINDOWS, "width", width)?;
         let stride = not_negative(WINDOWS, "stride", stride)?;
         let windows = (codes, width, stride);

@@ -12,12 +12,15 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, no_choice};
+use crate::error::{OrRaise, no_choice, not_negative};
 use crate::resident::{self, resident};
 
 const AGGREGATE: &str = "aggregate";
 const COUNTS: &str = "bucket_counts";
 const ROUND: &str = "round_timestamps";
+
+/// The operations that a point takes at most: sorting and percentiles take about 100 ns.
+pub const POINT: f64 = 100.0;
 
 /// Where each series begins among the buckets, the buckets' starts, and a column for each method.
 pub type Buckets<'py> = (
@@ -40,7 +43,7 @@ pub fn aggregate<'py>(
     methods: Vec<String>,
     fill: Option<&Bound<'py, PyAny>>,
     nan: &str,
-    ddof: u32,
+    ddof: i128,
     singletons: &str,
     duplicates: &str,
     sort: bool,
@@ -53,7 +56,7 @@ pub fn aggregate<'py>(
         .origin(origin)
         .methods(&methods.or_raise(py, AGGREGATE)?)
         .fill(fill_of(fill)?)
-        .ddof(ddof)
+        .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
         .nan(nan_of(AGGREGATE, nan)?)
         .singletons(match singletons {
             "nan" => Singletons::Nan,
@@ -95,7 +98,7 @@ fn aggregate_of<'py, T: Number + Value>(
 ) -> PyResult<Buckets<'py>> {
     let timestamps = timestamps.input::<i64, Ix1>(None)?;
     let values = values.input::<T, Ix1>(None)?;
-    let operations = values.view().len() as f64;
+    let operations = values.view().len() as f64 * POINT;
     let found = call(py, AGGREGATE, operations, move || {
         let (timestamps, values) = (timestamps.view(), values.view());
         match offsets {

@@ -126,6 +126,16 @@ def test_negative_numbers_are_values():
         TensorSketch(8, 2).windows("ACGT", 2, -2)
     with pytest.raises(ValueError, match="edit_distance: limit is -1"):
         gridstride.edit_distance("a", "b", limit=-1)
+    with pytest.raises(ValueError, match="with_memory_limit: bytes is -1, but has to be 0 at least"):
+        Device("cpu").with_memory_limit(-1)
+
+
+def test_large_numbers_are_values():
+    a = np.ones((2, 2))
+    with pytest.raises(ValueError, match=f"nearest: k is {2**70}, which is too large"):
+        gridstride.nearest(a, a, k=2**70)
+    with pytest.raises(ValueError, match=f"with_memory_limit: bytes is {2**64}, which is too large"):
+        Device("cpu").with_memory_limit(2**64)
 
 
 def test_arrays_of_codes_are_one_sequence():

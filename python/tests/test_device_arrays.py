@@ -198,6 +198,16 @@ def test_offsets_are_checked(device):
         time_series.aggregate(times, values, 2, offsets=[0.0, 5.0])
 
 
+def test_offsets_of_arguments_that_are_refused(device):
+    times, values = device.upload(np.array([0, 1])), device.upload(np.ones(2))
+    with pytest.raises(TypeError, match="timestamps is in the memory of the host, but values in that of a device"):
+        time_series.aggregate([0, 1], values, 2, offsets=[0, 2])
+    with pytest.raises(TypeError, match="values is in the memory of the host, but timestamps in that of a device"):
+        time_series.aggregate(times, [0.0, 1.0], 2, offsets=[0, 2])
+    with pytest.raises(ValueError, match="timestamps has 0 axes"):
+        time_series.aggregate(device.upload(np.array(0)), values, 2, offsets=[0, 1])
+
+
 def test_a_limit_of_the_call_counts_its_result(device, rng):
     a = device.upload(rng.random((64, 64)))
     limited = device.with_memory_limit(1 << 20)

@@ -21,6 +21,11 @@ def test_names():
         Device("gpu")
 
 
+def test_names_of_devices_are_arguments():
+    for device in gridstride.devices():
+        assert Device(device.name).kind == device.kind and Device(device.name).name == device.name
+
+
 def test_auto_is_a_gpu_or_the_cpu():
     gpus = gridstride.gpus()
     assert Device() == (gpus[0] if gpus else Device("cpu"))

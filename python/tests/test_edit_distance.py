@@ -2,7 +2,7 @@ import edlib
 import numpy as np
 import pytest
 
-from gridstride import Sequences, edit_distance
+from gridstride import Alphabet, Sequences, edit_distance
 
 
 def texts(rng, count, longest):
@@ -73,5 +73,28 @@ def test_sequences_remember_their_alphabet(device):
 def test_sequences_of_codes_get_an_alphabet_that_has_them():
     codes = Sequences([np.array([2, 0, 3], np.uint8)])
     assert edit_distance(Sequences(codes, alphabet="dna"), ["GAT"]).tolist() == [0]
-    with pytest.raises(ValueError, match="there is the code 71, but the alphabet has 4 letters"):
+    with pytest.raises(ValueError, match="there is the code 71 at position 0, but the alphabet has 4 letters"):
         Sequences(Sequences(["GATTACA"]), alphabet="dna")
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_bytes_of_every_kind_are_text(kind):
+    text = kind(b"ACGT")
+    assert edit_distance(Sequences(["ACGT"], alphabet="dna"), [text]).tolist() == [0]
+    assert edit_distance(text, "ACG") == 1
+    assert Alphabet.dna().encode(text).tolist() == Alphabet.dna().encode("ACGT").tolist()
+    assert Sequences(iter([text]), alphabet="dna")[0].tolist() == Sequences(["ACGT"], alphabet="dna")[0].tolist()
+    with pytest.raises(TypeError, match="Sequences: this is one sequence: put it into a list"):
+        Sequences(text)
+    with pytest.raises(TypeError, match="the dtype of a sequence is int64"):
+        edit_distance([memoryview(np.arange(3))], ["ACG"])
+
+
+def test_codes_beyond_the_alphabet_are_refused():
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    encoded = Sequences(["ACGT", "AC"], alphabet="dna")
+    codes = np.arange(4, dtype=np.uint8)
+    for wrong in ([codes, letters], iter([codes, letters])):
+        with pytest.raises(ValueError, match="edit_distance: sequence 1: there is the code 65 at position 0") as raised:
+            edit_distance(encoded, wrong)
+        assert raised.value.index == 1

@@ -80,3 +80,12 @@ def test_flags_are_bools(rng):
     a = rng.random((3, 3))
     with pytest.raises(TypeError, match="trans_a is 'N'"):
         gemm(a, a, trans_a="N")
+
+
+def test_masks_are_refused(rng):
+    a = rng.random((3, 3))
+    masked = np.ma.array(np.ones((3, 3)), mask=np.eye(3))
+    with pytest.raises(TypeError, match="gemm: c is a masked array"):
+        gemm(a, a, masked)
+    with pytest.raises(TypeError, match="gemm: c is a masked array"):
+        gemm(a, a, masked, overwrite_c=True)

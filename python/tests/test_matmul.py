@@ -135,6 +135,10 @@ def test_refused():
         matmul(a, a.T, dtype=np.float32)
     with pytest.raises(TypeError, match="a is a masked array"):
         matmul(np.ma.masked_array(a, a > 0), a.T)
+    with pytest.raises(TypeError, match="matmul: out is a masked array"):
+        matmul(a, a.T, out=np.ma.zeros((2, 2)))
+    with pytest.raises(TypeError, match="the dtype of a is >V2, but possible are float32, float64, float16, bfloat16"):
+        matmul(np.ones((2, 2), np.dtype(ml_dtypes.bfloat16).newbyteorder()), a.T)
 
 
 def test_nan_propagates(device):

@@ -80,3 +80,13 @@ def test_refused(rng):
         slide_nearest(a, a, k=-1)
     with pytest.raises(TypeError, match="the dtype of a is int64"):
         slide_distances(np.zeros((1, 2, 3), np.int64))
+
+
+def test_masks_are_refused():
+    masked = np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2))
+    with pytest.raises(TypeError, match="slide_distances: a sequence of a is a masked array"):
+        slide_distances([masked])
+    with pytest.raises(TypeError, match="slide_distances: out is a masked array"):
+        slide_distances(np.ones((3, 2, 2)), out=np.ma.zeros((3, 3)))
+    with pytest.raises(TypeError, match="slide_distances: the offsets of a is a masked array"):
+        slide_distances(Windows(np.ones((3, 2)), np.ma.array([0, 1, 3], mask=[0, 1, 0])))

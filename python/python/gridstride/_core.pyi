@@ -101,7 +101,7 @@ class DeviceArray:
     def __len__(self) -> int: ...
 
 _Devices = Device | str | Iterable[Device | str]
-_Text = str | bytes
+_Text = str | bytes | bytearray | memoryview
 _Sequence = _Text | NDArray[np.uint8]
 
 def devices() -> list[Device]: ...

@@ -27,20 +27,20 @@ _NANOSECONDS: dict[str, int | Fraction] = {
 def span_in(unit: str | None, span: int | str | timedelta | np.timedelta64) -> int:
     """Returns a span as a number of the timestamps' unit, which has to be whole."""
     if isinstance(span, int | np.integer) and not isinstance(span, np.timedelta64):
-        return int(span)
+        return _int64("every", span, int(span))
     nanoseconds = _nanoseconds(span)
     if unit is None:
         raise ValueError(f"every is {span!r}, but the timestamps have no unit: give it as an integer in their unit")
     ticks = nanoseconds / _NANOSECONDS[unit.lower()]
     if ticks.denominator != 1:
         raise ValueError(f"every is {span!r}, which is no multiple of the timestamps' unit, {unit}")
-    return int(ticks)
+    return _int64("every", span, int(ticks))
 
 
 def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
     """Returns a point of time as a number of the timestamps' unit."""
     if isinstance(point, int | np.integer) and not isinstance(point, np.timedelta64):
-        return int(point)
+        return _int64("origin", point, int(point))
     if unit is None:
         raise ValueError(f"origin is {point!r}, but the timestamps have no unit: give it as an integer in their unit")
     if isinstance(point, datetime) and point.tzinfo is not None:
@@ -56,6 +56,12 @@ def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
     if not fits:
         raise ValueError(f"origin is {point!r}, which is no multiple of the timestamps' unit, {unit}")
     return int(ticks.astype(np.int64))
+
+
+def _int64(name: str, value: object, ticks: int) -> int:
+    if not -(2**63) <= ticks < 2**63:
+        raise ValueError(f"{name} is {value!r}, which is beyond the range of int64")
+    return ticks
 
 
 def _nanoseconds(span: str | timedelta | np.timedelta64) -> Fraction:

@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Sequences
-from ._types import Devices, Sequence
+from ._types import Devices, Sequence, Text
 
 
 @overload
 def edit_distance(  # type: ignore[overload-overlap]  # A str is an iterable of str.
-    a: str | bytes, b: str | bytes, *, limit: int | None = None, device: Devices | None = None
+    a: Text, b: Text, *, limit: int | None = None, device: Devices | None = None
 ) -> int: ...
 @overload
 def edit_distance(
@@ -22,8 +22,8 @@ def edit_distance(
     device: Devices | None = None,
 ) -> NDArray[np.int64]: ...
 def edit_distance(
-    a: str | bytes | Sequences | Iterable[Sequence],
-    b: str | bytes | Sequences | Iterable[Sequence],
+    a: Text | Sequences | Iterable[Sequence],
+    b: Text | Sequences | Iterable[Sequence],
     *,
     limit: int | None = None,
     device: Devices | None = None,
@@ -34,7 +34,7 @@ def edit_distance(
     ----------
     a, b : str, bytes, Sequences, or iterables of str, bytes and uint8 arrays
         Two texts, or sequences of which each of `a` is compared with that of `b` with the same index. Letters are bytes;
-        the characters of str are those up to U+00FF.
+        the characters of str are those up to U+00FF. A bytearray and a memoryview of bytes are texts too.
     limit : int, optional
         The largest distance of interest. Smaller limits take less time.
     device : Device, str, or several of them, optional
@@ -48,7 +48,8 @@ def edit_distance(
     Raises
     ------
     ValueError
-        If `a` and `b` have different numbers of sequences, or characters beyond U+00FF.
+        If `a` and `b` have different numbers of sequences, characters beyond U+00FF, or codes beyond the alphabet of the
+        other.
 
     Examples
     --------
@@ -58,8 +59,8 @@ def edit_distance(
     >>> edit_distance(["GATTACA", "GATTACA"], ["CATTAGA", "TTTTTTT"], limit=3)
     array([ 2, -1])
     """
-    if isinstance(a, str | bytes) and isinstance(b, str | bytes):
+    if isinstance(a, Text) and isinstance(b, Text):
         return int(_core.edit_distances([a], [b], limit=limit, device=device)[0])
-    if isinstance(a, str | bytes) or isinstance(b, str | bytes):
+    if isinstance(a, Text) or isinstance(b, Text):
         raise TypeError("edit_distance: one argument is a text, and the other has several sequences")
     return _core.edit_distances(a, b, limit=limit, device=device)

@@ -158,7 +158,7 @@ def slide_nearest(
 def _windows(function: str, name: str, windows: _Windows) -> tuple[ArrayLike, list[int]]:
     """Returns the rows of all windows, and the offsets of the sequences."""
     if isinstance(windows, Windows):
-        offsets = np.asarray(windows.offsets)
+        offsets = on_host(f"{function}: the offsets of {name}", windows.offsets)
         if offsets.ndim != 1 or (offsets.size > 0 and offsets.dtype.kind not in "iu"):
             raise TypeError(f"{function}: the offsets of {name} have to be integers with one axis")
         if (offsets < 0).any():

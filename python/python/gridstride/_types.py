@@ -22,5 +22,8 @@ class OnDevice(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 
+#: A text of letters of one byte.
+Text: TypeAlias = str | bytes | bytearray | memoryview
+
 #: One sequence: a text, or the codes of its letters.
-Sequence: TypeAlias = str | bytes | NDArray[np.uint8]
+Sequence: TypeAlias = Text | NDArray[np.uint8]

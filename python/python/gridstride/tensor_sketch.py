@@ -178,6 +178,8 @@ class TensorSketch(_core.TensorSketch):
     ) -> NDArray[Any]:
         """Sketch all windows of a sequence.
 
+        Windows are always sketched in the Fourier form, whatever `form` is.
+
         Parameters
         ----------
         sequence : str, bytes or ndarray

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import Column, column_of, grouped, offsets_of, rows_of
+from ._columns import Column, column_of, grouped, in_unit, offsets_of, rows_of
 from ._durations import point_in, span_in
 from ._core import DeviceArray
 from ._types import Devices, OnDevice, Stream
@@ -272,7 +272,7 @@ def aggregate(
         )
         return DeviceBuckets(starts, dict(zip(methods, columns, strict=True)), found)
     points = _points("aggregate", timestamps, values, series, offsets)
-    with points.errors("aggregate"):
+    with points.errors():
         found, starts, columns = _core.aggregate(
             points.ticks,
             points.values,
@@ -290,7 +290,8 @@ def aggregate(
             stream=stream,
         )
     times = points.times
-    return Buckets(times.like(starts), dict(zip(methods, columns, strict=True)), found, points.labels, times.zone)
+    columns_of = dict(zip(methods, columns, strict=True))
+    return Buckets(in_unit(times.unit, starts), columns_of, found, points.labels, times.zone)
 
 
 class _Points(NamedTuple):
@@ -305,19 +306,38 @@ class _Points(NamedTuple):
     places: NDArray[np.intp] | None
 
     @contextmanager
-    def errors(self, function: str) -> Iterator[None]:
-        """Gives exceptions of the library the caller's index, and names NaT."""
+    def errors(self) -> Iterator[None]:
+        """Gives the library's exceptions about a timestamp the caller's index."""
         try:
             yield
         except ValueError as error:
-            if self.times.unit is not None:
-                is_nat = np.isnat(self.times.elements.view(f"M8[{self.times.unit}]"))
-                if is_nat.any():
-                    raise ValueError(f"{function}: timestamp {np.argmax(is_nat)} is NaT") from None
             index = getattr(error, "index", None)
-            if index is not None and self.places is not None and index < len(self.places):
+            if index is not None and self.places is not None and "timestamp" in str(error):
                 error.index = int(self.places[index])  # type: ignore[attr-defined]
+                error.args = (str(error).replace(f"at index {index}", f"at index {self.places[index]}"),)
             raise
+
+
+def _refusal(message: str, index: int) -> ValueError:
+    """Returns an exception about one element."""
+    error = ValueError(message)
+    error.index = index  # type: ignore[attr-defined]
+    return error
+
+
+def _times(function: str, timestamps: ArrayLike | Any) -> Column:
+    """Takes a column of timestamps, without nulls and NaT."""
+    times = column_of(timestamps)
+    if times.valid is not None:
+        index = int(np.argmin(times.valid))
+        raise _refusal(f"{function}: timestamp {index} is null", index)
+    if times.unit is not None and len(times.elements) > 0:
+        # NaT is the least int64.
+        ticks = times.ticks()
+        index = int(np.argmin(ticks))
+        if ticks[index] == np.iinfo(np.int64).min:
+            raise _refusal(f"{function}: timestamp {index} is NaT", index)
+    return times
 
 
 def _points(
@@ -327,9 +347,7 @@ def _points(
     series: ArrayLike | Any | None,
     offsets: ArrayLike | None,
 ) -> _Points:
-    times, column = column_of(timestamps), column_of(values)
-    if times.valid is not None:
-        raise ValueError(f"{function}: timestamp {np.argmin(times.valid)} is null")
+    times, column = _times(function, timestamps), column_of(values)
     if series is not None and offsets is not None:
         raise ValueError(f"{function}: there are series and offsets, of which one is enough")
     ticks, elements, valid = times.ticks(), column.elements, column.valid
@@ -338,7 +356,7 @@ def _points(
     # The library refuses other lengths.
     if len(ticks) == len(elements):
         if series is not None:
-            labels, ends, places = grouped(series, len(ticks))
+            labels, ends, places = grouped(function, series, len(ticks))
             if places is not None:
                 ticks, elements = ticks[places], elements[places]
                 valid = None if valid is None else valid[places]
@@ -398,16 +416,14 @@ def round_timestamps(
     if _core.on_device(timestamps):
         every, origin = span_in(None, every), point_in(None, origin)
         return _core.round_timestamps(timestamps, every=every, origin=origin, out=out, device=device, stream=stream)
-    times = column_of(timestamps)
-    if times.valid is not None:
-        raise ValueError(f"round_timestamps: timestamp {np.argmin(times.valid)} is null")
+    times = _times("round_timestamps", timestamps)
     every, origin = span_in(times.unit, every), point_in(times.unit, origin)
     place: Any = out
     if isinstance(out, np.ndarray) and times.unit is not None and out.dtype == f"M8[{times.unit}]":
         place = out.view(np.int64)
     ticks = times.ticks()
     rounded = _core.round_timestamps(ticks, every=every, origin=origin, out=place, device=device, stream=stream)
-    return times.like(rounded) if out is None else out
+    return in_unit(times.unit, rounded) if out is None else out
 
 
 class BucketCounts(NamedTuple):
@@ -453,11 +469,11 @@ def bucket_counts(
     """
     points = _points("bucket_counts", timestamps, np.empty(0), None, None)
     times = points.times
-    with points.errors("bucket_counts"):
+    with points.errors():
         starts, counts = _core.bucket_counts(
             points.ticks, every=span_in(times.unit, every), origin=point_in(times.unit, origin), device=device
         )
-    return BucketCounts(times.like(starts), counts)
+    return BucketCounts(in_unit(times.unit, starts), counts)
 
 
 class Summaries:
@@ -466,9 +482,10 @@ class Summaries:
     All methods except percentiles and rates, also of coarser buckets, are computed from them without the points.
     """
 
-    def __init__(self, summaries: _core.Summaries, times: Column, labels: NDArray[Any] | None) -> None:
+    def __init__(self, summaries: _core.Summaries, unit: str | None, zone: Any, labels: NDArray[Any] | None) -> None:
         self._summaries = summaries
-        self._times = times
+        self._unit = unit
+        self._zone = zone
         self._labels = labels
 
     def __len__(self) -> int:
@@ -480,15 +497,15 @@ class Summaries:
 
     def resample(self, every: int | str | timedelta | np.timedelta64) -> Summaries:
         """Return the summaries of coarser buckets, whose length is a multiple, with the same origin."""
-        coarser = self._summaries.resample(span_in(self._times.unit, every))
-        return Summaries(coarser, self._times, self._labels)
+        coarser = self._summaries.resample(span_in(self._unit, every))
+        return Summaries(coarser, self._unit, self._zone, self._labels)
 
     def agg(self, methods: str | Sequence[str] = "mean", *, ddof: int = 1) -> Buckets:
         """Return the results of methods as `aggregate` does; percentiles and rates are refused with ValueError."""
         methods = [methods] if isinstance(methods, str) else list(methods)
         offsets, starts, columns = self._summaries.agg(methods, ddof=ddof)
         columns_of = dict(zip(methods, columns, strict=True))
-        return Buckets(self._times.like(starts), columns_of, offsets, self._labels, self._times.zone)
+        return Buckets(in_unit(self._unit, starts), columns_of, offsets, self._labels, self._zone)
 
 
 def summarize(
@@ -526,7 +543,7 @@ def summarize(
     (array([0, 6]), array([ 3.75, 64.  ]))
     """
     points = _points("summarize", timestamps, values, series, offsets)
-    with points.errors("summarize"):
+    with points.errors():
         summaries = _core.summarize(
             points.ticks,
             points.values,
@@ -538,4 +555,4 @@ def summarize(
             sort=sort,
             device=device,
         )
-    return Summaries(summaries, points.times, points.labels)
+    return Summaries(summaries, points.times.unit, points.times.zone, points.labels)

@@ -18,7 +18,7 @@ use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
 use super::stream::{RawStream, make_wait, wait_for};
 use crate::array::Number;
-use crate::call::require_threads;
+use crate::call::{call, require_threads};
 use crate::device::{Devices, named};
 use crate::error::OrRaise;
 
@@ -83,6 +83,24 @@ impl Place {
             stream: Some(stream),
             others: Vec::new(),
         })
+    }
+
+    /// Runs `work` as [`call`] does.
+    pub fn call<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        operations: f64,
+        work: impl FnOnce() -> gridstride::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let operations = match self.device.kind() {
+            // A GPU does about a thousand times as many in the same time.
+            DeviceKind::Cuda { .. } => operations / 1e3,
+            _ => operations,
+        };
+        // After Ctrl-C, the stream outlives the work and its result.
+        let stream = self.stream.clone();
+        let work = move || Ok((work()?, stream));
+        call(py, self.operation, operations, work).map(|(result, _)| result)
     }
 
     /// Orders the call after the present work of an argument's stream, and that stream's later work
@@ -401,6 +419,11 @@ impl DeviceArgument {
     /// The number of axes.
     pub fn axes(&self) -> usize {
         self.shape.len()
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// Whether the elements are of type `T`.

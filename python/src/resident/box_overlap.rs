@@ -11,7 +11,6 @@ use pyo3::prelude::*;
 use super::{DeviceArgument, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
 use crate::box_overlap::Pairs;
-use crate::error::OrRaise;
 
 pub fn overlaps<'py>(
     py: Python<'py>,
@@ -36,11 +35,13 @@ fn overlaps_of<'py, T: Number + Element + Coordinate>(
 ) -> PyResult<Pairs<'py>> {
     let set1 = set1.array::<T, Ix2>()?;
     let set2 = set2.map(|set2| set2.array::<T, Ix2>()).transpose()?;
-    let found = py.detach(|| match &set2 {
+    let others = set2.as_ref().unwrap_or(&set1).shape()[0];
+    let operations = set1.shape()[0] as f64 * others as f64;
+    let found = place.call(py, operations, move || match &set2 {
         Some(set2) => search.overlaps_device(&set1, set2),
         None => search.self_overlaps_device(&set1),
     });
-    let found = Arc::new(found.or_raise(py, place.operation)?);
+    let found = Arc::new(found?);
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
     let (offsets, indices) = (found.offsets(), found.indices());
     let array = |dtype, address: usize, length| {

@@ -11,7 +11,6 @@ use pyo3::prelude::*;
 use super::{DeviceArgument, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
 use crate::distances::Nearest;
-use crate::error::OrRaise;
 
 /// An argument `out`, and its object.
 type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
@@ -41,20 +40,21 @@ fn distances_of<T: Number + Element + Component>(
     }
     let a = a.array::<T, Ix2>()?;
     let b = b.map(|b| b.array::<T, Ix2>()).transpose()?;
+    let rows = b.as_ref().unwrap_or(&a).shape()[0];
+    let operations = a.len() as f64 * rows as f64;
     let Some((out, object)) = out else {
-        let found = py.detach(|| match &b {
+        let found = place.call(py, operations, move || match &b {
             Some(b) => options.distances_device(&a, b),
             None => options.pairwise_device(&a),
         });
-        let found = PyDeviceArray::new(place, found.or_raise(py, place.operation)?);
+        let found = PyDeviceArray::new(place, found?);
         return Ok(Py::new(py, found)?.into_any());
     };
     let mut out = out.array::<f64, Ix2>()?;
-    let written = py.detach(|| match &b {
+    place.call(py, operations, move || match &b {
         Some(b) => options.distances_device_into(&a, b, &mut out),
         None => options.pairwise_device_into(&a, &mut out),
-    });
-    written.or_raise(py, place.operation)?;
+    })?;
     Ok(object.clone().unbind())
 }
 
@@ -82,8 +82,10 @@ fn nearest_of<'py, T: Number + Element + Component>(
     k: usize,
 ) -> PyResult<Nearest<'py>> {
     let (queries, database) = (queries.array::<T, Ix2>()?, database.array::<T, Ix2>()?);
-    let found = py.detach(|| options.nearest_device(&queries, &database, k));
-    let found = found.or_raise(py, place.operation)?;
+    let operations = queries.len() as f64 * database.shape()[0] as f64;
+    let found = place.call(py, operations, move || {
+        options.nearest_device(&queries, &database, k)
+    })?;
     let (shape, address) = (
         found.indices.shape().to_vec(),
         found.indices.buffer().as_ptr(),

@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 
 use super::{DeviceArgument, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
-use crate::error::OrRaise;
-use crate::matmul::{require_dtype, wrong_axes};
+use crate::matmul::{multiplications, require_dtype, wrong_axes};
 
 /// The factors and options of a product.
 pub struct Product<'a, 'py> {
@@ -83,16 +82,18 @@ where
         options,
         ..
     } = product;
+    let operations = multiplications(a.shape(), b.shape());
     let Some((out, object)) = out else {
         let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
-        let c = py.detach(|| options.matmul_device_as(a.view()?, b.view()?));
-        let c = PyDeviceArray::new::<C, _>(&place, c.or_raise(py, place.operation)?);
+        let work = move || options.matmul_device_as(a.view()?, b.view()?);
+        let c = PyDeviceArray::new::<C, _>(&place, place.call(py, operations, work)?);
         return Ok(Py::new(py, c)?.into_any());
     };
     out.require_output(&[&a, &b])?;
     let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
     let mut c = out.array::<C, DA::Product>()?;
-    let written = py.detach(|| options.matmul_device_into(a.view()?, b.view()?, &mut c));
-    written.or_raise(py, place.operation)?;
+    place.call(py, operations, move || {
+        options.matmul_device_into(a.view()?, b.view()?, &mut c)
+    })?;
     Ok(object.clone().unbind())
 }

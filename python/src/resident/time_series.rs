@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 
 use super::{DeviceArgument, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
-use crate::error::OrRaise;
-use crate::time_series::Buckets;
+use crate::time_series::{Buckets, POINT};
 
 pub fn aggregate<'py>(
     py: Python<'py>,
@@ -38,7 +37,8 @@ fn aggregate_of<'py, T: Number + Element + Value>(
     values: DeviceArgument,
 ) -> PyResult<Buckets<'py>> {
     let (timestamps, values) = (timestamps.array::<i64, Ix1>()?, values.array::<T, Ix1>()?);
-    let found = py.detach(|| {
+    let operations = values.len() as f64 * POINT;
+    let found = place.call(py, operations, move || {
         let found = match offsets {
             Some(offsets) => options.aggregate_series_device(&offsets, &timestamps, &values),
             None => options.aggregate_device(&timestamps, &values),
@@ -46,7 +46,7 @@ fn aggregate_of<'py, T: Number + Element + Value>(
         let offsets = found.offsets()?.iter().map(|&offset| offset as i64);
         Ok((offsets.collect::<Vec<_>>(), Arc::new(found)))
     });
-    let (offsets, found) = found.or_raise(py, place.operation)?;
+    let (offsets, found) = found?;
     let array = |dtype, address: usize| {
         let shape = vec![found.len()];
         let array = PyDeviceArray::part_of(place, found.clone(), dtype, address, shape);
@@ -73,15 +73,17 @@ pub fn round(
         out.require_output(&[&timestamps])?;
     }
     let timestamps = timestamps.array::<i64, Ix1>()?;
+    let operations = timestamps.len() as f64;
     let Some((out, object)) = out else {
-        let rounded =
-            py.detach(|| time_series::round_timestamps_device(&timestamps, every, origin));
-        let rounded = PyDeviceArray::new(place, rounded.or_raise(py, place.operation)?);
+        let rounded = place.call(py, operations, move || {
+            time_series::round_timestamps_device(&timestamps, every, origin)
+        });
+        let rounded = PyDeviceArray::new(place, rounded?);
         return Ok(Py::new(py, rounded)?.into_any());
     };
     let mut out = out.array::<i64, Ix1>()?;
-    let written = py
-        .detach(|| time_series::round_timestamps_device_into(&timestamps, every, origin, &mut out));
-    written.or_raise(py, place.operation)?;
+    place.call(py, operations, move || {
+        time_series::round_timestamps_device_into(&timestamps, every, origin, &mut out)
+    })?;
     Ok(object.clone().unbind())
 }
