@@ -70,8 +70,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let title = format!("Blocks of a naive matrix product {m}×{k} · {k}×{n} in f64");
     let mut climb = Climb::new(setup, title);
     climb.say("the matrices and the reference");
-    let a = random_matrix(setup.seed, 0, (m, k), |number| number);
-    let b = random_matrix(setup.seed, 1, (k, n), |number| number);
+    let a = random_matrix(setup.seed, 0, (m, k), |number| number)?;
+    let b = random_matrix(setup.seed, 1, (k, n), |number| number)?;
     let expected = Expected::new(a.view(), b.view());
     // The transposed product, bᵀ·aᵀ = (a·b)ᵀ, of matrices that are stored transposed.
     let (a_t, b_t) = (

@@ -161,6 +161,50 @@ fn full_disks() {
     }
 }
 
+/// Sizes for which there is no memory are refused by their options, before anything is left.
+#[test]
+#[cfg(target_os = "linux")]
+fn sizes_beyond_the_memory() {
+    let ladder = |options: &[&'static str]| {
+        [&["ladder"], options, &["--device", "cpu", "--plot", "out"]].concat()
+    };
+    for (arguments, said) in [
+        (
+            vec![
+                "edit-distance",
+                "--generate",
+                "1",
+                "--length",
+                "4294967296",
+                "out",
+            ],
+            "choose a smaller --length or --group",
+        ),
+        (
+            ladder(&["vector-add", "--elements", "1000000000"]),
+            "lower --elements",
+        ),
+        (
+            ladder(&["tensor-sketch", "--letters", "2000000000"]),
+            "lower --letters",
+        ),
+        (
+            ladder(&["matmul", "--m", "30000", "--k", "30000", "--n", "1"]),
+            "choose smaller sizes",
+        ),
+    ] {
+        let folder = Folder::new();
+        // 1.5 GB of addresses.
+        let output = shell("ulimit -v 1500000", &arguments, &folder)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?} {errors}");
+        says(&errors, &["error: ", said]);
+        assert_eq!(folder.names(), [""; 0], "{arguments:?}");
+    }
+}
+
 /// A file that is there already stays as it was.
 #[test]
 fn full_disks_leave_files_as_they_were() {

@@ -60,7 +60,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Vec<Ladder>> {
         None => {
             let count = setup.size(options.sequences, Defaults::new(1410, 100, 6));
             let total = setup.size(options.letters, Defaults::new(100_000_000, 2_000_000, 600));
-            Letters::random(count, total, options.equal, setup.seed)
+            random = Letters::random(count, total, options.equal, setup.seed)?;
+            &random
         }
     };
     // Those of the article, whatever the seed of the letters is.
