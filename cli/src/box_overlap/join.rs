@@ -14,7 +14,7 @@ use gridstride::box_overlap::OverlapSlice;
 use super::args::{Args, JoinKind};
 use crate::common::input::open;
 use crate::common::output::OutputFile;
-use crate::common::records::{column, columns, line, next_record, sequential};
+use crate::common::records::{column, columns, line, sequential};
 
 /// Appended to the name of a joined column that the second set has too.
 const SUFFIX: &[u8] = b"_set1";
@@ -131,7 +131,7 @@ fn joined_columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>,
 }
 
 /// Reads a record, if there is one more.
-type ReadRecord = dyn FnMut(&mut ByteRecord) -> csv::Result<bool>;
+type ReadRecord = dyn FnMut(&mut ByteRecord) -> Result<bool>;
 
 /// A file whose records are read in order.
 struct Source {
@@ -149,10 +149,11 @@ impl Source {
             );
             open(path, Default::default())
         };
-        let mut records = sequential(open().with_context(|| cannot_read(path))?);
+        let records = open().and_then(|text| Ok(sequential(text)?));
+        let mut records = records.with_context(|| cannot_read(path))?;
         Ok(Source {
             path: path.to_owned(),
-            read: Box::new(move |record| next_record(&mut records, record)),
+            read: Box::new(move |record| records.next(record)),
             record: ByteRecord::new(),
         })
     }
@@ -160,7 +161,7 @@ impl Source {
     /// Takes something from the first record.
     fn header<V>(&mut self, take: impl FnOnce(&ByteRecord) -> Result<V>) -> Result<V> {
         let record = &mut self.record;
-        let header = (self.read)(record).map_err(anyhow::Error::new);
+        let header = (self.read)(record);
         let taken = header.and_then(|is_there| {
             ensure!(is_there, "the file is empty");
             strip_carriage_return(record);

@@ -343,6 +343,30 @@ fn lines_of_damaged_tables() {
     let bad = text.replacen("kitchen,1", "kitchen,x", 1);
     let line = 1 + bad[..bad.find("kitchen,x").unwrap()].matches('\n').count();
     refuse(
+#[test]
+fn quotes_that_are_not_closed() {
+    let folder = Folder::new();
+    let said = |line: &str| format!("{line}: the record has a quote that is not closed");
+    let text = "timestamp,value,note\n1,1,ok\n2,2,\"oops\n3,3,x\n";
+    let arguments = ["--every", "1s", &folder.file("bad.csv", text)];
+    Program("time-series").refuse(&arguments, &["cannot read ", &said("bad.csv: line 3")]);
+    let boxes = "name,minX,minY,maxX,maxY\na,0,0,1,1\n\"b,0,0,1,1\n";
+    let boxes = folder.file("boxes.csv", boxes);
+    Program("box-overlap").refuse(&[&boxes], &["cannot read ", &said("boxes.csv: line 3")]);
+    let header = folder.file("header.csv", "minX,minY,maxX,maxY,\"name\n0,0,1,1,a\n");
+    let out = folder.argument("out.csv");
+    let join = [&header, &boxes, "--join", "name", "--out", &out];
+    Program("box-overlap").refuse(&join, &[&said("header.csv: line 1")]);
+}
+
+/// Although `auto` without a GPU stands for the CPU and the simulator.
+#[test]
+fn ladders_read_stdin_once() {
+    let options = ["tensor-sketch", "--no-cpu", "--runs", "1", "--fasta", "-"];
+    let printed = Program("ladder").read(&options, b">a\nACGTACGTACGT\n>b\nACGGT\n");
+    says(&printed, &["2 sequences, 17 letters"]);
+}
+
         &bad,
         1,
         &[&format!("bad.csv: line {line}, column value: 'x")],

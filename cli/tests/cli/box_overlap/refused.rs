@@ -48,7 +48,7 @@ fn errors_say_where() {
         ("0", "line 4: it has 1 cells, the header has 6"),
         (
             "0,0,0,1,1,\"1\n0,0,0,1,1,1\n",
-            "line 4, column maxZ: '1\\n0,0,0,1,1,1",
+            "line 4: the record has a quote that is not closed",
         ),
         ("0,\"0\n\n\n\",0,1,1\n", "line 4: it has 5 cells"),
         (

@@ -203,7 +203,10 @@ fn errors_say_where() {
         ),
         ("3\n", "line 4: it has 1 cells, the header has 2"),
         ("3,1,\n", "line 4: it has 3 cells, the header has 2"),
-        ("3,\"1\n4,1\n", "line 4, column value: '1\\n4,1"),
+        (
+            "3,\"1\n4,1\n",
+            "line 4: the record has a quote that is not closed",
+        ),
         ("\n \n\r\n3,1\n\n4,x\n", "line 9, column value: 'x'"),
         (
             "1,1\n",
