@@ -163,7 +163,8 @@ pub enum JoinKind {
     Left,
     /// Those with an overlap.
     Inner,
-    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2.
+    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2, or set1_row and set2_row
+    /// if the second file has columns of these names.
     Pairs,
 }
 
