@@ -27,9 +27,9 @@ mod times;
 mod timestamps;
 mod vector_add;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use clap::builder::RangedU64ValueParser;
 use gridstride::Device;
@@ -166,6 +166,14 @@ impl Name {
             Name::TensorSketch(options) => options.sweep,
             Name::BoxOverlap(options) => options.sweep,
             Name::BlockShape(options) => options.sweep,
+    /// The file that is read, if there is one.
+    fn input(&self) -> Option<&Path> {
+        match self {
+            Name::TensorSketch(options) => options.fasta.as_deref(),
+            _ => None,
+        }
+    }
+
             Name::VectorAdd(options) => options.sweep,
             Name::Matmul(_) | Name::Timestamps(_) => false,
         }
@@ -187,7 +195,14 @@ impl Name {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    check_distinct(&[("--plot", args.plot.as_deref())], &[])?;
+    // clap does not see a conflict of options before and behind the name of the ladder.
+    if args.no_cpu && args.whole_cpu {
+        bail!(UsageError(
+            "--no-cpu cannot be used with --whole-cpu".into()
+        ));
+    }
+    let inputs: Vec<_> = args.ladder.input().into_iter().collect();
+    check_distinct(&[("--plot", args.plot.as_deref())], &inputs)?;
     let device = args.device.open()?;
     let has_gpu = device.kind() != DeviceKind::Cpu;
     let simulator = match args.device {

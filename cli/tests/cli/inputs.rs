@@ -367,6 +367,30 @@ fn ladders_read_stdin_once() {
     says(&printed, &["2 sequences, 17 letters"]);
 }
 
+/// An error in a compressed table names the line, and rows before it are checked first.
+#[test]
+fn lines_of_damaged_tables() {
+    let folder = Folder::new();
+    let program = Program("time-series");
+    let text = fs::read_to_string("../examples/data/rooms.csv").unwrap();
+    let refuse = |text: &str, end: usize, parts: &[&str]| {
+        for compress in [gzip, zstd] {
+            let whole = compress(text.as_bytes());
+            let file = folder.file("bad.csv", &whole[..whole.len() - end]);
+            program.refuse(&["--every", "1h", &file], parts);
+        }
+    };
+    refuse(
+        &text,
+        1,
+        &[
+            "bad.csv: reading stopped in line 3002: the ",
+            " data is cut short",
+        ],
+    );
+    let bad = text.replacen("kitchen,1", "kitchen,x", 1);
+    let line = 1 + bad[..bad.find("kitchen,x").unwrap()].matches('\n').count();
+    refuse(
         &bad,
         1,
         &[&format!("bad.csv: line {line}, column value: 'x")],

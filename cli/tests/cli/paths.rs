@@ -29,7 +29,7 @@ fn inputs_are_not_overwritten() {
     let folder = Folder::new();
     let fasta = folder.file("a.fa", fs::read(LAMBDA).unwrap());
     let dotted = folder.argument("./a.fa");
-    for option in ["--out", "--distances", "--tree", "--plot"] {
+    for option in ["--out", "--distances", "--tree", "--plot", "--plot-tree"] {
         refuse_overwriting("tensor-sketch", &fasta, &[&fasta, option, &fasta]);
         refuse_overwriting("tensor-sketch", &fasta, &[LAMBDA, &fasta, option, &dotted]);
     }
@@ -57,6 +57,22 @@ fn inputs_are_not_overwritten() {
     refuse_overwriting("matmul", &matrix, &options);
     refuse_overwriting("distances", &matrix, &[&matrix, "--out", &matrix]);
     refuse_overwriting("distances", &matrix, &["a.npy", &matrix, "--out", &matrix]);
+    let list = folder.file("list.txt", "");
+    for inputs in [
+        &["--names", &*list][..],
+        &["--windows", &list],
+        &["b.npy", "--other-names", &list],
+        &["b.npy", "--windows", "w.txt", "--other-windows", &list],
+    ] {
+        let options = [&["a.npy"], inputs, &["--out", &list]].concat();
+        refuse_overwriting("distances", &list, &options);
+    }
+    for option in ["--out", "--plot"] {
+        refuse_overwriting("edit-distance", &fasta, &[&fasta, LAMBDA, option, &fasta]);
+        refuse_overwriting("edit-distance", &fasta, &[LAMBDA, &fasta, option, &fasta]);
+    }
+    let options = ["tensor-sketch", "--fasta", &fasta, "--plot", &fasta];
+    refuse_overwriting("ladder", &fasta, &options);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
 
 /// Sequences of letters' codes, one after the other.
+#[derive(Clone, Debug)]
 pub struct Letters {
     pub codes: Vec<u8>,
     /// Where each begins, and at the end their number.
