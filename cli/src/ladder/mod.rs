@@ -37,7 +37,7 @@ use gridstride::device::{DeviceKind, Image, Module};
 
 use crate::common::device_name::{DeviceName, DeviceParser};
 use crate::common::output::{OutputFile, check_distinct};
-use crate::common::report;
+use crate::common::report::{self, UsageError};
 use rows::Ladder;
 use setup::Setup;
 use summary::Summary;
@@ -110,12 +110,7 @@ pub struct Args {
 
     /// Let the CPU versions compute everything, which can take minutes at the default sizes for a
     /// GPU. By default the slow ones compute a part, and their times are extrapolated and marked.
-    #[arg(
-        long,
-        global = true,
-        conflicts_with = "no_cpu",
-        help_heading = "Computation"
-    )]
+    #[arg(long, global = true, help_heading = "Computation")]
     whole_cpu: bool,
 
     /// Draw the times of the sweeps, or else of the first table, to this SVG file.
