@@ -95,7 +95,7 @@ pub struct Args {
         long,
         global = true,
         value_name = "R",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000),
         help_heading = "Computation"
     )]
     runs: Option<usize>,
@@ -161,16 +161,16 @@ impl Name {
             Name::TensorSketch(options) => options.sweep,
             Name::BoxOverlap(options) => options.sweep,
             Name::BlockShape(options) => options.sweep,
+            Name::VectorAdd(options) => options.sweep,
+            Name::Matmul(_) | Name::Timestamps(_) => false,
+        }
+    }
+
     /// The file that is read, if there is one.
     fn input(&self) -> Option<&Path> {
         match self {
             Name::TensorSketch(options) => options.fasta.as_deref(),
             _ => None,
-        }
-    }
-
-            Name::VectorAdd(options) => options.sweep,
-            Name::Matmul(_) | Name::Timestamps(_) => false,
         }
     }
 

@@ -178,7 +178,8 @@ impl<T: Entry> Sketches<'_, T> {
             Found::Sketches(sketches) => {
                 // Those of the windows before come first.
                 self.finish_session()?;
-                self.pushed += sketches.nrows() as u64 * stride;
+                // Of strides above the width, some letters are in no window.
+                self.pushed += sketches.nrows() as u64 * stride.min(width);
                 let names = (0..).map(|i| name_of(start + i * stride));
                 timed(&mut self.finished.times.writing, || {
                     self.finished.results.add(names, sketches.view())

@@ -60,7 +60,7 @@ pub struct Args {
         long,
         default_value_t = 5,
         value_name = "R",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000),
         help_heading = "Computation"
     )]
     repeat: usize,

@@ -47,6 +47,15 @@ fn windows_of_each_record() {
 }
 
 #[test]
+fn strides_of_any_size() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGTACGT\n>b\nTTTTACGT\n");
+    let windows = format!("4:{}", u64::MAX);
+    let options = ["--windows", &windows, "--tuple", "3", &fasta];
+    assert_eq!(sketches(&folder, &options).nrows(), 2);
+}
+
+#[test]
 fn windows_that_no_sequence_has() {
     let folder = Folder::new();
     let fasta = folder.file("a.fa", ">a\nACGTNACG\n>b\nACGTACGTAC\n>c\nACG\n");
