@@ -31,7 +31,8 @@ pub struct Args {
     pub out: Option<PathBuf>,
 
     /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
-    /// boxes × LIMIT, padded with -1.
+    /// boxes × LIMIT, padded with -1. Without SET2.csv, a row has the later boxes alone: those with
+    /// greater row numbers.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
 

@@ -214,8 +214,14 @@ fn a_matrix() {
             assert_eq!(read_npy::<_, Array2<i32>>(npy).unwrap(), matrix.indices);
             let is_above = |count: &&u32| **count as usize > limit;
             let above = matrix.counts.iter().filter(is_above).count();
-            let said = format!("{npy}: {above} boxes have more pairs than the limit of {limit}\n");
-            says(&printed, &[said]);
+            let with = if files.len() == 1 {
+                " with later boxes"
+            } else {
+                ""
+            };
+            let said =
+                format!("{npy}: {above} boxes have more pairs{with} than the limit of {limit}\n");
+            says(&printed, &[said, format!(" of one box of set1{with}\n")]);
             assert!((limit == 1000) == (above == 0));
         }
         // Both files at once.
