@@ -79,7 +79,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]
     pub algorithm: AlgorithmName,
 
-    /// The type of the coordinates; decimal numbers are rounded to it.
+    /// The type of the coordinates. Decimal numbers are rounded to f32 and f64; i32 takes whole
+    /// numbers alone.
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
     pub number: TypeName,
 
@@ -92,7 +93,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "N",
-        conflicts_with_all = ["out", "matrix", "plot"],
+        conflicts_with_all = ["out", "matrix", "plot", "algorithm", "device", "memory"],
         help_heading = "Test data"
     )]
     pub generate: Option<usize>,

@@ -170,7 +170,7 @@ fn numbers_are_those_of_the_type() {
     assert_eq!(pairs(&folder, &["--type", "f64", &a, &b]), [[0, 0]; 0]);
     PROGRAM.refuse(
         &["--type", "i32", &a, &b],
-        &["a.csv: line 2, column maxY: '0.1' is not a whole number"],
+        &["a.csv: line 2, column maxY: '0.1' is not written as a whole number"],
     );
 
     let ways = folder.file(
