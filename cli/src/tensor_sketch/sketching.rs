@@ -131,6 +131,9 @@ impl<T: Entry> Sketches<'_, T> {
         parser.take(|codes, sequence| {
             self.finished.results.letters += codes.len() as u64;
             match self.windows {
+            if let Sequence::Ended(record) = &sequence {
+                self.finished.results.skipped += record.skipped;
+            }
                 None => self.push(codes, sequence),
                 Some(_) => self.push_windows(codes, sequence),
             }

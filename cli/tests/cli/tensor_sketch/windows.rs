@@ -38,7 +38,7 @@ fn windows_of_each_record() {
         for (line, name) in words(&printed)[1..].iter().zip(names.iter().take(20)) {
             assert_eq!(line[..3], [name, &width.to_string(), "-"]);
         }
-        says(&printed, &["1400017 letters in "]);
+        says(&printed, &["1400017 letters, 1 characters skipped, in "]);
     }
     for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
         let options = [&format!("--windows={bad}"), LAMBDA];
