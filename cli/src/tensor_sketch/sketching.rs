@@ -22,6 +22,7 @@ use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 use crate::common::progress::{self, total_size};
 use crate::common::report::{timed, warn};
+use crate::common::text::visible;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -130,10 +131,10 @@ impl<T: Entry> Sketches<'_, T> {
         let (start, written) = (Instant::now(), self.finished.times.writing);
         parser.take(|codes, sequence| {
             self.finished.results.letters += codes.len() as u64;
-            match self.windows {
             if let Sequence::Ended(record) = &sequence {
                 self.finished.results.skipped += record.skipped;
             }
+            match self.windows {
                 None => self.push(codes, sequence),
                 Some(_) => self.push_windows(codes, sequence),
             }
@@ -291,7 +292,9 @@ impl<T: Entry> Finished<'_, T> {
             _ => None,
         };
         match name {
-            Some(name) => Error::new(error).context(format!("cannot sketch {}", name.name)),
+            Some(name) => {
+                Error::new(error).context(format!("cannot sketch {}", visible(&name.name)))
+            }
             None => error.into(),
         }
     }
