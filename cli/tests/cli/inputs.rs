@@ -142,8 +142,16 @@ fn directory(archive: &[u8]) -> usize {
 }
 
 fn halves(text: &[u8], compress: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    let (first, second) = text.split_at(text.len() / 2);
-    [compress(first), compress(second)].concat()
+    halves_of(text, &compress, &compress)
+}
+
+fn halves_of(
+    text: &[u8],
+    first: impl Fn(&[u8]) -> Vec<u8>,
+    second: impl Fn(&[u8]) -> Vec<u8>,
+) -> Vec<u8> {
+    let (start, end) = text.split_at(text.len() / 2);
+    [first(start), second(end)].concat()
 }
 
 #[test]
@@ -157,6 +165,11 @@ fn every_format() {
             &zstd(&text)[..],
         ]
         .concat();
+        // A matrix is no text.
+        let marked = match text.starts_with(b"\x93NUMPY") {
+            true => text.clone(),
+            false => ["\u{feff}".as_bytes(), &text].concat(),
+        };
         let with_more = [
             ("data/", &b""[..]),
             ("data/file", &text),
@@ -170,6 +183,14 @@ fn every_format() {
                 [gzip(&text), gzip(b"")].concat(),
             ),
             ("bgzip", [bgzip(&text), LAST_BLOCK.into()].concat()),
+            ("bgzip and gzip", halves_of(&text, bgzip, gzip)),
+            ("gzip and zeros", [gzip(&text), vec![0; 100_000]].concat()),
+            (
+                "bgzip and zeros",
+                [&bgzip(&text), &LAST_BLOCK[..], &[0; 512]].concat(),
+            ),
+            ("text with a byte order mark", marked.clone()),
+            ("gzip with a byte order mark", gzip(&marked)),
             ("zstd", zstd(&text)),
             ("zstd with a large window", zstd_with_window(&text, 28)),
             ("zstd of two frames", halves(&text, zstd)),
@@ -265,6 +286,9 @@ fn cut_and_damaged_files() {
         let blocks = bgzip(&text);
         let place = format!("the gzip data is cut short after {} bytes", blocks.len());
         refuse("bgzip", &blocks, &[&place]);
+        // What is behind a member has to be one.
+        let padded = [&gzip(&text)[..], &[0; 9], b"no member of any kind"].concat();
+        refuse("gzip", &padded, &["the gzip data is damaged near byte "]);
 
         let whole = zipped(&text);
         for length in [10, whole.len() / 2, whole.len() - 1] {
@@ -319,30 +343,6 @@ fn blocks_that_a_damaged_header_hides() {
     );
 }
 
-/// An error in a compressed table names the line, and rows before it are checked first.
-#[test]
-fn lines_of_damaged_tables() {
-    let folder = Folder::new();
-    let program = Program("time-series");
-    let text = fs::read_to_string("../examples/data/rooms.csv").unwrap();
-    let refuse = |text: &str, end: usize, parts: &[&str]| {
-        for compress in [gzip, zstd] {
-            let whole = compress(text.as_bytes());
-            let file = folder.file("bad.csv", &whole[..whole.len() - end]);
-            program.refuse(&["--every", "1h", &file], parts);
-        }
-    };
-    refuse(
-        &text,
-        1,
-        &[
-            "bad.csv: reading stopped in line 3002: the ",
-            " data is cut short",
-        ],
-    );
-    let bad = text.replacen("kitchen,1", "kitchen,x", 1);
-    let line = 1 + bad[..bad.find("kitchen,x").unwrap()].matches('\n').count();
-    refuse(
 #[test]
 fn quotes_that_are_not_closed() {
     let folder = Folder::new();
