@@ -156,6 +156,42 @@ fn links_stay_links() {
     program.refuse_options(&options, &["would overwrite the input"]);
 }
 
+/// Before an input is read.
+#[test]
+#[cfg(unix)]
+fn paths_that_cannot_be_written_are_refused_first() {
+    let folder = Folder::new();
+    let long = folder.argument(&"n".repeat(300));
+    let inner = folder.argument("new/");
+    let dotted = folder.argument("new/.");
+    for (path, said) in [
+        (&long, "name too long"),
+        (&inner, "it is not a file"),
+        (&dotted, "it is not a file"),
+    ] {
+        let options = ["nothing.csv", "--every", "1d", "--out", path];
+        Program("time-series").refuse(&options, &["cannot write", said]);
+    }
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+/// A file that others may not read stays so.
+#[test]
+#[cfg(unix)]
+fn replaced_files_keep_their_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new();
+    for mode in [0o600, 0o640, 0o666] {
+        let out = folder.file("out.csv", "as it was");
+        fs::set_permissions(&out, fs::Permissions::from_mode(mode)).unwrap();
+        Program("time-series").succeed(&[ROOMS, "--every", "1d", "--out", &out]);
+        assert_ne!(fs::read(&out).unwrap(), b"as it was");
+        let found = fs::metadata(&out).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+    }
+}
+
 /// The error of a device comes although stdin stays open.
 #[test]
 fn missing_devices_are_reported_at_once() {
