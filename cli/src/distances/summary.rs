@@ -84,13 +84,6 @@ struct RowSet {
     sequences: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct Range {
-    least: f64,
-    mean: f64,
-    greatest: f64,
-}
-
 impl Summary {
     pub fn new<T: Number>(run: &Run<T>) -> Summary {
         let (args, names, nearest, times) = (run.args, run.names, run.nearest, &run.times);
