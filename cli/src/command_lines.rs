@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use super::{Cli, command};
 
@@ -61,7 +61,8 @@ fn parse(origin: &str, texts: impl IntoIterator<Item = impl AsRef<str>>) -> usiz
             continue;
         };
         let line = ["gridstride"].into_iter().chain(arguments);
-        if let Err(error) = Cli::try_parse_from(line) {
+        let matches = command().try_get_matches_from(line);
+        if let Err(error) = matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
             panic!("{origin}: `{}`: {error}", text.as_ref());
         }
         count += 1;

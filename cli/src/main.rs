@@ -21,10 +21,10 @@ mod vector_add;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use common::report::{self, Mode};
+use common::report::{self, Mode, UsageError};
 
 /// Tensor sketches, distances, overlapping boxes, matrix products and time series, on GPUs.
 ///
@@ -54,7 +54,7 @@ struct Cli {
 #[command(next_help_heading = "Global options")]
 struct Global {
     /// Print one JSON object on one line instead of a table.
-    #[arg(long, global = true, conflicts_with = "quiet")]
+    #[arg(long, global = true)]
     json: bool,
 
     /// Print neither a summary nor progress. Errors are printed.
@@ -63,11 +63,13 @@ struct Global {
 }
 
 impl Global {
-    fn mode(&self) -> Mode {
+    /// Returns the mode. clap does not see a conflict of options before and behind a subcommand.
+    fn mode(&self) -> Result<Mode> {
         match (self.json, self.quiet) {
-            (true, _) => Mode::Json,
-            (_, true) => Mode::Quiet,
-            _ => Mode::Table,
+            (true, true) => bail!(UsageError("--json cannot be used with --quiet".into())),
+            (true, false) => Ok(Mode::Json),
+            (false, true) => Ok(Mode::Quiet),
+            (false, false) => Ok(Mode::Table),
         }
     }
 }
@@ -135,6 +137,8 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
 fn main() -> ExitCode {
     let matches = command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    report::set_mode(cli.global.mode());
-    report::exit_code(cli.command.run())
+    report::exit_code(cli.global.mode().and_then(|mode| {
+        report::set_mode(mode);
+        cli.command.run()
+    }))
 }

@@ -39,7 +39,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Summary {
     name: String,
-    folder: PathBuf,
+    folder: String,
     files: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl report::Summary for Summary {
             folder,
             files,
         } = self;
-        writeln!(text, "{name} in {}:", folder.display())?;
+        writeln!(text, "{name} in {folder}:")?;
         for file in files {
             writeln!(text, "  {file}")?;
         }
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
     let files = create(name, &folder, args.gridstride.as_deref())?;
     report::show(&Summary {
         name: name.clone(),
-        folder,
+        folder: folder.display().to_string(),
         files,
     })
 }

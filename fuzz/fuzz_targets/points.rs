@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use arbitrary::Arbitrary;
 use csv::ByteRecord;
-use gridstride_fuzz::common::records::{column, next_record, sequential};
+use gridstride_fuzz::common::records::{column, sequential};
 use gridstride_fuzz::time_series::points_file::{Demands, parse};
 use gridstride_fuzz::time_series::time::{self, Unit};
 use gridstride_fuzz::time_series::value;
@@ -27,9 +27,9 @@ type Points = Vec<(i64, u64)>;
 /// The points of each series by its name, one record after the other; `None` if the text is
 /// refused.
 fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> {
-    let mut reader = sequential(text);
+    let mut reader = sequential(text).ok()?;
     let (mut header, mut record) = (ByteRecord::new(), ByteRecord::new());
-    if !next_record(&mut reader, &mut header).ok()? {
+    if !reader.next(&mut header).ok()? {
         return None;
     }
     let place = |name| column(&header, name).ok();
@@ -39,7 +39,7 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
     if names.is_none() {
         series.insert(String::new(), Vec::new());
     }
-    while next_record(&mut reader, &mut record).ok()? {
+    while reader.next(&mut record).ok()? {
         if record.len() != header.len() {
             return None;
         }

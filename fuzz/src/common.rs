@@ -13,3 +13,5 @@ pub mod progress;
 pub mod records;
 #[path = "../../cli/src/common/report.rs"]
 pub mod report;
+#[path = "../../cli/src/common/text.rs"]
+pub mod text;

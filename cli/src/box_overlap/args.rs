@@ -31,7 +31,8 @@ pub struct Args {
     pub out: Option<PathBuf>,
 
     /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
-    /// boxes × LIMIT, padded with -1.
+    /// boxes × LIMIT, padded with -1. Without SET2.csv, a row has the later boxes alone: those with
+    /// greater row numbers.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub matrix: Option<PathBuf>,
 
@@ -78,7 +79,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]
     pub algorithm: AlgorithmName,
 
-    /// The type of the coordinates; decimal numbers are rounded to it.
+    /// The type of the coordinates. Decimal numbers are rounded to f32 and f64; i32 takes whole
+    /// numbers alone.
     #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
     pub number: TypeName,
 
@@ -91,7 +93,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "N",
-        conflicts_with_all = ["out", "matrix", "plot"],
+        conflicts_with_all = ["out", "matrix", "plot", "algorithm", "device", "memory"],
         help_heading = "Test data"
     )]
     pub generate: Option<usize>,
@@ -163,7 +165,8 @@ pub enum JoinKind {
     Left,
     /// Those with an overlap.
     Inner,
-    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2.
+    /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2, or set1_row and set2_row
+    /// if the second file has columns of these names.
     Pairs,
 }
 

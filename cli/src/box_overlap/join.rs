@@ -14,10 +14,13 @@ use gridstride::box_overlap::OverlapSlice;
 use super::args::{Args, JoinKind};
 use crate::common::input::open;
 use crate::common::output::OutputFile;
-use crate::common::records::{column, columns, line, next_record, sequential};
+use crate::common::records::{column, columns, line, sequential};
 
 /// Appended to the name of a joined column that the second set has too.
 const SUFFIX: &[u8] = b"_set1";
+
+/// Appended to the name of a column of row numbers that the second set has too.
+const ROW_SUFFIX: &[u8] = b"_row";
 
 /// Bytes of output that are written in one go.
 const TOGETHER: usize = 1 << 20;
@@ -67,20 +70,22 @@ impl Join {
         for _ in 0..count {
             self.cells.add(self.set1.next()?);
         }
+        // As columns are looked for: in any case.
+        let names = self.header.iter().map(<[u8]>::trim_ascii);
+        let mut taken: HashSet<_> = names.map(<[u8]>::to_ascii_lowercase).collect();
+        let mut free = |name: &[u8], suffix: &[u8]| {
+            let mut name = name.to_vec();
+            while !taken.insert(name.to_ascii_lowercase()) {
+                name.extend(suffix);
+            }
+            name
+        };
         let mut header = ByteRecord::new();
         if self.kind == JoinKind::Pairs {
-            header.extend(["set1", "set2"]);
+            header.extend(["set1", "set2"].map(|name| free(name.as_bytes(), ROW_SUFFIX)));
         }
         header.extend(&self.header);
-        let names = header.iter().map(|name| name.trim_ascii().to_vec());
-        let mut taken: HashSet<_> = names.collect();
-        for (name, _) in &self.cells.columns {
-            let mut name = name.clone();
-            while !taken.insert(name.clone()) {
-                name.extend(SUFFIX);
-            }
-            header.push_field(&name);
-        }
+        header.extend((self.cells.columns.iter()).map(|(name, _)| free(name, SUFFIX)));
         Ok(self.out.write_byte_record(&header)?)
     }
 
@@ -131,7 +136,7 @@ fn joined_columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>,
 }
 
 /// Reads a record, if there is one more.
-type ReadRecord = dyn FnMut(&mut ByteRecord) -> csv::Result<bool>;
+type ReadRecord = dyn FnMut(&mut ByteRecord) -> Result<bool>;
 
 /// A file whose records are read in order.
 struct Source {
@@ -149,10 +154,11 @@ impl Source {
             );
             open(path, Default::default())
         };
-        let mut records = sequential(open().with_context(|| cannot_read(path))?);
+        let records = open().and_then(|text| Ok(sequential(text)?));
+        let mut records = records.with_context(|| cannot_read(path))?;
         Ok(Source {
             path: path.to_owned(),
-            read: Box::new(move |record| next_record(&mut records, record)),
+            read: Box::new(move |record| records.next(record)),
             record: ByteRecord::new(),
         })
     }
@@ -160,7 +166,7 @@ impl Source {
     /// Takes something from the first record.
     fn header<V>(&mut self, take: impl FnOnce(&ByteRecord) -> Result<V>) -> Result<V> {
         let record = &mut self.record;
-        let header = (self.read)(record).map_err(anyhow::Error::new);
+        let header = (self.read)(record);
         let taken = header.and_then(|is_there| {
             ensure!(is_there, "the file is empty");
             strip_carriage_return(record);

@@ -46,10 +46,16 @@ float! {
 impl Number for i32 {
     fn parse(text: &[u8]) -> Result<i32, &'static str> {
         let text = utf8(text);
-        text.parse::<i32>().map_err(|error| match error.kind() {
+        // Whole numbers may be written as 5.0.
+        let is_zero = |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|c| c == b'0');
+        let whole = match text.split_once('.') {
+            Some((whole, fraction)) if is_zero(fraction) => whole,
+            _ => text,
+        };
+        whole.parse::<i32>().map_err(|error| match error.kind() {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "is out of the range of i32",
             _ if text.parse::<f64>().is_ok_and(|number| !number.is_nan()) => {
-                "is not a whole number"
+                "is not written as a whole number"
             }
             _ => NO_NUMBER,
         })

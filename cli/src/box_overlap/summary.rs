@@ -142,7 +142,14 @@ impl report::Summary for Summary {
         let (axes, number) = (self.axes, self.number);
         writeln!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
         let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);
-        writeln!(text, "pairs: {pairs}, at most {most} of one box of {set}")?;
+        let with = match self.sets.len() {
+            1 => " with later boxes",
+            _ => "",
+        };
+        writeln!(
+            text,
+            "pairs: {pairs}, at most {most} of one box of {set}{with}"
+        )?;
         if let (Some(out), Some(Join { columns, rows })) = (&self.out, &self.join) {
             let columns = columns.join(", ");
             writeln!(text, "{out}: {rows} rows, with {columns} of set1")?;
@@ -155,7 +162,7 @@ impl report::Summary for Summary {
         {
             writeln!(
                 text,
-                "{path}: {boxes_above_limit} boxes have more pairs than the limit of {limit}"
+                "{path}: {boxes_above_limit} boxes have more pairs{with} than the limit of {limit}"
             )?;
         }
         writeln!(

@@ -9,6 +9,7 @@ pub mod device_summary;
 pub mod generated;
 pub mod host;
 pub mod input;
+pub mod memory;
 pub mod npy;
 pub mod opening;
 pub mod output;

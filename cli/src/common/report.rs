@@ -97,6 +97,14 @@ pub fn per_second(count: f64, milliseconds: f64) -> Option<f64> {
     (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
+/// The range of some numbers.
+#[derive(Serialize)]
+pub struct Range {
+    pub least: f64,
+    pub mean: f64,
+    pub greatest: f64,
+}
+
 /// A mistake in the command line that clap does not find: the program ends with clap's exit code.
 #[derive(Debug)]
 pub struct UsageError(pub String);

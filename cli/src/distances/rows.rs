@@ -55,9 +55,15 @@ impl<T: Number> Rows<T> {
 
 impl<T: Number> RowSet<T> {
     fn read(path: &Path, windows: Option<&Path>, reader: NpyReader) -> Result<RowSet<T>> {
+        let (count, numbers) = reader.dim();
+        // A short file may have any number of them.
+        ensure!(
+            count == 0 || numbers > 0,
+            "{} has {count} rows without numbers: distances need at least one number a row",
+            path.display()
+        );
         let rows = reader.read::<T>()?;
         require_finite(path, rows.view())?;
-        let count = rows.view().nrows();
         let offsets = windows.map(|windows| Offsets::read(windows, path, count));
         Ok(RowSet {
             offsets: offsets.transpose()?,

@@ -13,7 +13,8 @@ use super::names::Names;
 use super::nearest::{Near, Nearest};
 use super::rows::{self, Rows};
 use crate::common::device_summary::{DeviceSummary, listed};
-use crate::common::report::{self, PeakMemory, milliseconds};
+use crate::common::report::{self, PeakMemory, Range, milliseconds};
+use crate::common::text::visible;
 
 /// Characters that names may have before the columns beside them give way.
 const NAME_WIDTH: usize = 64;
@@ -81,13 +82,6 @@ struct RowSet {
     rows: usize,
     /// None without `--windows`.
     sequences: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Range {
-    least: f64,
-    mean: f64,
-    greatest: f64,
 }
 
 impl Summary {
@@ -166,8 +160,8 @@ impl Summary {
                 "{:>12.6e}{}  {:left_width$}  {:right_width$}",
                 pair.distance,
                 rank(&pair.rank.unwrap_or(1)),
-                pair.row,
-                pair.other
+                visible(&pair.row),
+                visible(&pair.other)
             );
             writeln!(text, "{}", line.trim_end())?;
         }

@@ -4,12 +4,13 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use super::args::Args;
 use super::records::pairs_of_group;
 use crate::common::generated::{Generated, refuse_existing};
+use crate::common::memory::room_for;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
 use crate::common::random::Random;
@@ -53,7 +54,12 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     for first in (0..count).step_by(together) {
         let wave = first..count.min(first.saturating_add(together));
         let groups = wave.into_par_iter().map(|i| group_records(args, group, i));
-        let groups: Vec<_> = groups.collect();
+        let groups = groups.collect::<Result<Vec<_>>>().with_context(|| {
+            format!(
+                "cannot hold a group of {group} sequences of {} letters in memory: choose a smaller --length or --group",
+                args.length
+            )
+        })?;
         write_groups(&mut files, &groups)?;
         bar.inc(groups.len() as u64);
     }
@@ -76,28 +82,28 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 }
 
 /// Returns the records of a group of `size` sequences, as text.
-fn group_records(args: &Args, size: usize, group: usize) -> Vec<Vec<u8>> {
+fn group_records(args: &Args, size: usize, group: usize) -> Result<Vec<Vec<u8>>> {
     let mut random = Random::new(args.seed, group as u64);
-    let mut sequences = vec![sequence(args.length as usize, &mut random)];
+    let mut sequences = vec![sequence(args.length as usize, &mut random)?];
     for i in 1..size {
         let rate = args.rates.least + (args.rates.most - args.rates.least) * random.unit();
         let parent = &sequences[args.shape.parent(i)];
-        sequences.push(edited(parent, rate, &mut random));
+        sequences.push(edited(parent, rate, &mut random)?);
     }
     let sequences = sequences.into_iter().enumerate();
     let record = |(i, sequence): (usize, Vec<u8>)| record(&format!("{group}.{i}"), &sequence);
     sequences.map(record).collect()
 }
 
-fn record(name: &str, sequence: &[u8]) -> Vec<u8> {
+fn record(name: &str, sequence: &[u8]) -> Result<Vec<u8>> {
     let lines = sequence.len().div_ceil(LINE);
-    let mut text = Vec::with_capacity(name.len() + 2 + sequence.len() + lines);
+    let mut text = room_for(name.len() + 2 + sequence.len() + lines)?;
     writeln!(text, ">{name}").expect("memory takes all");
     for line in sequence.chunks(LINE) {
         text.extend_from_slice(line);
         text.push(b'\n');
     }
-    text
+    Ok(text)
 }
 
 /// Writes the records of groups to one file, or those of all pairs within the groups to two. A
@@ -127,8 +133,10 @@ fn write_all<'a>(file: &mut OutputFile, records: impl Iterator<Item = &'a Vec<u8
     })
 }
 
-fn sequence(length: usize, random: &mut Random) -> Vec<u8> {
-    (0..length).map(|_| letter(0..4, random)).collect()
+fn sequence(length: usize, random: &mut Random) -> Result<Vec<u8>> {
+    let mut sequence = room_for(length)?;
+    sequence.extend((0..length).map(|_| letter(0..4, random)));
+    Ok(sequence)
 }
 
 /// Returns one of some letters.
@@ -139,8 +147,9 @@ fn letter(range: Range<u64>, random: &mut Random) -> u8 {
 /// Returns a sequence after edits. With probability `rate` a letter is replaced by another, is
 /// deleted, or has a letter inserted before it and is asked again; each is equally likely. The
 /// expected length stays the same.
-fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Vec<u8> {
-    let mut edited = Vec::with_capacity(sequence.len());
+fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Result<Vec<u8>> {
+    // Six standard deviations of the length, and some more.
+    let mut edited = room_for(sequence.len() + 8 * sequence.len().isqrt())?;
     for &own in sequence {
         loop {
             if random.unit() >= rate {
@@ -159,7 +168,7 @@ fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Vec<u8> {
             }
         }
     }
-    edited
+    Ok(edited)
 }
 
 #[cfg(test)]
@@ -180,10 +189,10 @@ mod tests {
     #[test]
     fn rates_are_kept() {
         let random = &mut Random::new(1, 2);
-        let original = sequence(30_000, random);
-        assert_eq!(edited(&original, 0.0, random), original);
+        let original = sequence(30_000, random).unwrap();
+        assert_eq!(edited(&original, 0.0, random).unwrap(), original);
         for rate in [0.1, 0.5, 1.0] {
-            let edited = edited(&original, rate, random);
+            let edited = edited(&original, rate, random).unwrap();
             // Insertions and deletions are about a third of 30 000 · rate each: six standard
             // deviations of their difference.
             let bound = 6.0 * (2.0 * 30_000.0 * rate / 3.0f64).sqrt() * 1.5;
@@ -201,7 +210,7 @@ mod tests {
         let random = &mut Random::new(3, 4);
         let (mut left, mut same) = (0, 0);
         for _ in 0..TIMES {
-            let edited = edited(b"G", 1.0, random);
+            let edited = edited(b"G", 1.0, random).unwrap();
             left += usize::from(edited.len() == 1);
             same += usize::from(edited == b"G");
         }

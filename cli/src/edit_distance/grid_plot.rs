@@ -6,9 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::grid::{Point, Spread};
 use crate::common::axis::{decimals, whole_label};
-use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
-
-const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
+use crate::common::colors::LINES;
 
 /// Sizes in pixels: all, the title, the legend on the right and a line of it. The height grows with
 /// the legend.
@@ -76,7 +74,7 @@ pub fn svg(points: &[Point], pairs: usize) -> Result<String> {
         let font = ("sans-serif", 14).into_text_style(&area);
         let font = font.pos(Pos::new(HPos::Left, VPos::Center));
         for (i, (name, places)) in lines.iter().enumerate() {
-            let (cycle, color) = (i / COLORS.len(), COLORS[i % COLORS.len()]);
+            let (cycle, color) = (i / LINES.len(), LINES[i % LINES.len()]);
             let y = 14 + (LINE as usize * i) as i32;
             let style = color.stroke_width(2);
             let means = places

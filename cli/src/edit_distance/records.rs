@@ -9,6 +9,7 @@ use gridstride::sequences::Sequences;
 use indicatif::ProgressBar;
 
 use super::args::Args;
+use crate::common::memory::room_for;
 use crate::common::progress::{self, total_size};
 use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
@@ -17,14 +18,6 @@ use crate::tensor_sketch::fasta_file::read_records;
 /// Returns all pairs of a group of `size` sequences, as indices within the group.
 pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).flat_map(move |i| (i + 1..size).map(move |j| (i, j)))
-}
-
-/// Returns an empty vector with room for `count` elements, or an error if the memory does not
-/// suffice.
-pub fn room_for<T>(count: usize) -> Result<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(count)?;
-    Ok(vector)
 }
 
 /// Returns the records of a group, if those of A.fa are whole groups with pairs.

@@ -13,7 +13,7 @@ use super::grid::Point;
 use super::records::Pairs;
 use super::tables::{write_grid, write_pairs};
 use crate::common::device_summary::{DeviceSummary, listed};
-use crate::common::report::{self, PeakMemory, milliseconds, per_second};
+use crate::common::report::{self, PeakMemory, Range, milliseconds, per_second};
 
 /// Pairs that are shown.
 const SHOWN: usize = 10;
@@ -105,22 +105,13 @@ struct WindowSizes {
     stride: usize,
 }
 
-#[derive(Serialize)]
-struct Range {
-    least: f64,
-    mean: f64,
-    greatest: f64,
-}
-
-impl Range {
-    fn of(numbers: &[f64]) -> Option<Range> {
-        let (first, count) = (*numbers.first()?, numbers.len() as f64);
-        Some(Range {
-            least: numbers.iter().copied().fold(first, f64::min),
-            mean: numbers.iter().sum::<f64>() / count,
-            greatest: numbers.iter().copied().fold(first, f64::max),
-        })
-    }
+fn range(numbers: &[f64]) -> Option<Range> {
+    let (first, count) = (*numbers.first()?, numbers.len() as f64);
+    Some(Range {
+        least: numbers.iter().copied().fold(first, f64::min),
+        mean: numbers.iter().sum::<f64>() / count,
+        greatest: numbers.iter().copied().fold(first, f64::max),
+    })
 }
 
 impl<'a> Summary<'a> {
@@ -135,7 +126,7 @@ impl<'a> Summary<'a> {
             },
             pairs: pairs.count(),
             letters: pairs.letters(),
-            edit_distances: Range::of(run.edit),
+            edit_distances: range(run.edit),
             edit_distance_ms: exact,
             cell_updates_per_second: per_second(pairs.cells(), exact),
             out: args.out.as_deref().map(shown),

@@ -23,8 +23,8 @@ pub struct Options {
     /// Columns of A and rows of B; 784 on a GPU.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub inner: Option<u32>,
-    /// Columns of B and C; 10 by default.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Columns of B and C, up to 65535; 10 by default.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_GRID_Y)))]
     pub columns: Option<u32>,
 
     /// Sweep the shapes of blocks: all rows × columns that are powers of two, from a warp to 1024
@@ -70,8 +70,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let title = format!("Blocks of a naive matrix product {m}×{k} · {k}×{n} in f64");
     let mut climb = Climb::new(setup, title);
     climb.say("the matrices and the reference");
-    let a = random_matrix(setup.seed, 0, (m, k), |number| number);
-    let b = random_matrix(setup.seed, 1, (k, n), |number| number);
+    let a = random_matrix(setup.seed, 0, (m, k), |number| number)?;
+    let b = random_matrix(setup.seed, 1, (k, n), |number| number)?;
     let expected = Expected::new(a.view(), b.view());
     // The transposed product, bᵀ·aᵀ = (a·b)ᵀ, of matrices that are stored transposed.
     let (a_t, b_t) = (

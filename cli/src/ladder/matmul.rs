@@ -39,8 +39,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     check_sizes(m, k, n)?;
     let mut climb = Climb::new(setup, format!("Matrix product {m}×{k} · {k}×{n} in f32"));
     climb.say("the matrices and the reference");
-    let a = random_matrix(setup.seed, 0, (m, k), |number| number as f32);
-    let b = random_matrix(setup.seed, 1, (k, n), |number| number as f32);
+    let a = random_matrix(setup.seed, 0, (m, k), |number| number as f32)?;
+    let b = random_matrix(setup.seed, 1, (k, n), |number| number as f32)?;
     let expected = Expected::new(a.view(), b.view());
 
     let rows = setup.part(m, PRODUCTS_OF_A_CORE / (k * n));

@@ -27,9 +27,9 @@ mod times;
 mod timestamps;
 mod vector_add;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use clap::builder::RangedU64ValueParser;
 use gridstride::Device;
@@ -37,7 +37,7 @@ use gridstride::device::{DeviceKind, Image, Module};
 
 use crate::common::device_name::{DeviceName, DeviceParser};
 use crate::common::output::{OutputFile, check_distinct};
-use crate::common::report;
+use crate::common::report::{self, UsageError};
 use rows::Ladder;
 use setup::Setup;
 use summary::Summary;
@@ -95,7 +95,7 @@ pub struct Args {
         long,
         global = true,
         value_name = "R",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000),
         help_heading = "Computation"
     )]
     runs: Option<usize>,
@@ -110,12 +110,7 @@ pub struct Args {
 
     /// Let the CPU versions compute everything, which can take minutes at the default sizes for a
     /// GPU. By default the slow ones compute a part, and their times are extrapolated and marked.
-    #[arg(
-        long,
-        global = true,
-        conflicts_with = "no_cpu",
-        help_heading = "Computation"
-    )]
+    #[arg(long, global = true, help_heading = "Computation")]
     whole_cpu: bool,
 
     /// Draw the times of the sweeps, or else of the first table, to this SVG file.
@@ -171,6 +166,14 @@ impl Name {
         }
     }
 
+    /// The file that is read, if there is one.
+    fn input(&self) -> Option<&Path> {
+        match self {
+            Name::TensorSketch(options) => options.fasta.as_deref(),
+            _ => None,
+        }
+    }
+
     fn climb(&self, setup: &Setup) -> Result<Vec<Ladder>> {
         let one = |ladder| vec![ladder];
         match self {
@@ -187,7 +190,14 @@ impl Name {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    check_distinct(&[("--plot", args.plot.as_deref())], &[])?;
+    // clap does not see a conflict of options before and behind the name of the ladder.
+    if args.no_cpu && args.whole_cpu {
+        bail!(UsageError(
+            "--no-cpu cannot be used with --whole-cpu".into()
+        ));
+    }
+    let inputs: Vec<_> = args.ladder.input().into_iter().collect();
+    check_distinct(&[("--plot", args.plot.as_deref())], &inputs)?;
     let device = args.device.open()?;
     let has_gpu = device.kind() != DeviceKind::Cpu;
     let simulator = match args.device {

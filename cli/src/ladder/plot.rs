@@ -11,12 +11,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::rows::{Axis, Clock, Ladder, Row, Sweep};
 use super::table::row_time;
 use crate::common::axis::{Scale, label};
-use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
+use crate::common::colors::{BLUE, LINES, ORANGE, SKY, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// Of lines.
-const COLORS: [RGBColor; 7] = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK];
 
 /// Sizes in pixels: all, a sweep and its title, the title, a bar with the space around it, the
 /// times on the right, the axis below, and the legend of lines.
@@ -202,7 +199,7 @@ where
         .draw()?;
     let font = ("sans-serif", 14).into_text_style(area);
     let font = font.pos(Pos::new(HPos::Left, VPos::Center));
-    let colored = sweep.lines.iter().zip(COLORS.iter().cycle());
+    let colored = sweep.lines.iter().zip(LINES.iter().cycle());
     for ((line, color), y) in colored.zip((10..).step_by(22)) {
         let style = color.stroke_width(2);
         let points = sweep.values.iter().zip(&line.times);

@@ -1,11 +1,12 @@
 //! What both ladders of matrix products share.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
 use super::climb::Climb;
 use super::setup::Setup;
+use crate::common::memory::room_for;
 use crate::common::random::Random;
 
 /// Numbers of all matrices together, which the reference has in `f64` too.
@@ -22,14 +23,22 @@ pub fn check_sizes(m: usize, k: usize, n: usize) -> Result<()> {
 }
 
 /// A matrix of numbers uniform in [-1, 1), another one for each stream.
+///
+/// # Errors
+/// If there is no memory for it.
 pub fn random_matrix<T>(
     seed: u64,
     stream: u64,
     shape: (usize, usize),
     of: impl Fn(f64) -> T,
-) -> Array2<T> {
+) -> Result<Array2<T>> {
+    let (rows, columns) = shape;
+    let mut numbers = room_for(rows * columns).with_context(|| {
+        format!("there is no memory for a matrix of {rows}×{columns}: choose smaller sizes")
+    })?;
     let mut random = Random::new(seed, stream);
-    Array2::from_shape_simple_fn(shape, || of(2.0 * random.unit() - 1.0))
+    numbers.extend((0..rows * columns).map(|_| of(2.0 * random.unit() - 1.0)));
+    Ok(Array2::from_shape_vec(shape, numbers)?)
 }
 
 /// The library's own product: of matrices on the device, or for the CPU of those of the host,

@@ -1,6 +1,6 @@
 //! The sum of two vectors: a grid-stride loop, and copies and kernels divided over streams.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, PinnedBuffer, Stream};
 use ladder_kernels::vector_add::{vector_add, vector_add_3d};
@@ -9,6 +9,7 @@ use super::KERNELS;
 use super::climb::{Climb, Plan};
 use super::rows::{Axis, Clock, Ladder};
 use super::setup::{Defaults, Setup};
+use crate::common::memory::room_for;
 use crate::common::random::Random;
 
 /// Streams, and the parts that the vectors are divided into.
@@ -49,8 +50,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     let mut climb = Climb::new(setup, title);
     climb.say("the vectors");
     let (a, b) = (
-        random_vector(setup.seed, 0, n),
-        random_vector(setup.seed, 1, n),
+        random_vector(setup.seed, 0, n)?,
+        random_vector(setup.seed, 1, n)?,
     );
     let check = |out: &[f64]| check(&a, &b, out);
 
@@ -133,9 +134,12 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     Ok(climb.finish())
 }
 
-fn random_vector(seed: u64, stream: u64, n: usize) -> Vec<i32> {
+fn random_vector(seed: u64, stream: u64, n: usize) -> Result<Vec<i32>> {
+    let no_memory = || format!("there is no memory for vectors of {n} elements: lower --elements");
+    let mut vector = room_for(n).with_context(no_memory)?;
     let mut random = Random::new(seed, stream);
-    (0..n).map(|_| random.next() as i32).collect()
+    vector.extend((0..n).map(|_| random.next() as i32));
+    Ok(vector)
 }
 
 fn plain(a: &[i32], b: &[i32]) -> Vec<f64> {

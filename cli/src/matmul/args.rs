@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "R",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000),
         help_heading = "Computation"
     )]
     pub repeat: Option<usize>,

@@ -5,6 +5,7 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::number::Real;
+use crate::common::memory::room_for;
 use crate::common::random::{STEP, mixed};
 
 /// Numbers that a thread makes in one go.
@@ -19,8 +20,7 @@ pub fn matrix<T: Real>(
 ) -> Result<Array2<T>> {
     let no_memory = || format!("there is no memory for a matrix of {rows}×{columns}");
     let count = rows.checked_mul(columns).with_context(no_memory)?;
-    let mut numbers = Vec::new();
-    numbers.try_reserve_exact(count).with_context(no_memory)?;
+    let mut numbers = room_for(count).with_context(no_memory)?;
     let start = mixed(mixed(seed.wrapping_add(STEP)) ^ stream);
     let number = |index: usize| {
         let bits = mixed(start.wrapping_add(STEP.wrapping_mul(index as u64 + 1)));

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
 
-use crate::common::device_names::DeviceNames;
+use crate::common::device_names::DeviceOptions;
 
 /// The tuple length if neither `--tuple` nor `--tables` gives one.
 pub const DEFAULT_TUPLE: usize = 4;
@@ -90,25 +90,8 @@ pub struct Args {
     #[arg(long, help_heading = "Computation")]
     pub f64: bool,
 
-    /// Where to compute: auto, cpu, cuda, cuda:N, simulator, a list such as cuda:0,cuda:1, or gpus
-    /// for all GPUs. Each sequence is sketched by one of the devices.
-    #[arg(
-        long,
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Computation"
-    )]
-    pub device: DeviceNames,
-
-    /// Limit on the memory used on each device, in MiB; fewer letters are then sketched at a time.
-    /// No limit by default.
-    #[arg(
-        long,
-        value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help_heading = "Computation"
-    )]
-    pub memory: Option<u32>,
+    #[command(flatten)]
+    pub devices: DeviceOptions,
 
     /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
     #[arg(long, value_name = "NPY", help_heading = "Output")]

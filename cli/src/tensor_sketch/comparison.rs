@@ -159,8 +159,8 @@ fn check_finite(names: &[String], distances: &Array2<f64>) -> Result<()> {
         bail!(
             "the distance between {} and {} is {distance}, so that there is no tree and no picture: \
              --normalize and --f64 keep sketches of long sequences in range",
-            names[i],
-            names[j]
+            visible(&names[i]),
+            visible(&names[j])
         );
     }
     Ok(())

@@ -7,6 +7,8 @@ use anyhow::{Context, Error, Result, bail};
 use gridstride::tensor_sketch::{Alphabet, Unknown};
 use memchr::memchr;
 
+use crate::common::text::visible;
+
 /// A sequence as the summary names it.
 pub struct Record {
     /// The header up to the first blank, or the file.
@@ -309,6 +311,6 @@ struct Place {
 
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "record {} ({})", self.record, self.name)
+        write!(f, "record {} ({})", self.record, visible(&self.name))
     }
 }

@@ -84,7 +84,9 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
     // The device takes its time, during which reading begins.
     let text = ReadAhead::start(&args.files)?;
     let mut opening = Duration::ZERO;
-    let devices = timed(&mut opening, || args.device.open(args.memory))?;
+    let devices = timed(&mut opening, || {
+        args.devices.device.open(args.devices.memory)
+    })?;
 
     let start = Instant::now();
     let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;

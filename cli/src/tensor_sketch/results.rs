@@ -26,8 +26,9 @@ pub struct Name {
 pub struct Results<T> {
     /// How many there were.
     pub count: usize,
-    /// Letters of all sequences.
+    /// Letters of all sequences, and characters that were left out.
     pub letters: u64,
+    pub skipped: u64,
     /// Letters of the longest sequence, if there are windows.
     pub longest: u64,
     /// The most sketches that there may be.
@@ -59,6 +60,7 @@ impl<T: Entry> Results<T> {
         Results {
             count: 0,
             letters: 0,
+            skipped: 0,
             longest: 0,
             most,
             shown: Vec::new(),

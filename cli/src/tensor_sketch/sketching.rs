@@ -22,6 +22,7 @@ use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 use crate::common::progress::{self, total_size};
 use crate::common::report::{timed, warn};
+use crate::common::text::visible;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -130,6 +131,9 @@ impl<T: Entry> Sketches<'_, T> {
         let (start, written) = (Instant::now(), self.finished.times.writing);
         parser.take(|codes, sequence| {
             self.finished.results.letters += codes.len() as u64;
+            if let Sequence::Ended(record) = &sequence {
+                self.finished.results.skipped += record.skipped;
+            }
             match self.windows {
                 None => self.push(codes, sequence),
                 Some(_) => self.push_windows(codes, sequence),
@@ -178,7 +182,8 @@ impl<T: Entry> Sketches<'_, T> {
             Found::Sketches(sketches) => {
                 // Those of the windows before come first.
                 self.finish_session()?;
-                self.pushed += sketches.nrows() as u64 * stride;
+                // Of strides above the width, some letters are in no window.
+                self.pushed += sketches.nrows() as u64 * stride.min(width);
                 let names = (0..).map(|i| name_of(start + i * stride));
                 timed(&mut self.finished.times.writing, || {
                     self.finished.results.add(names, sketches.view())
@@ -287,7 +292,9 @@ impl<T: Entry> Finished<'_, T> {
             _ => None,
         };
         match name {
-            Some(name) => Error::new(error).context(format!("cannot sketch {}", name.name)),
+            Some(name) => {
+                Error::new(error).context(format!("cannot sketch {}", visible(&name.name)))
+            }
             None => error.into(),
         }
     }

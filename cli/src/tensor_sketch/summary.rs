@@ -57,6 +57,7 @@ pub struct Summary<'a> {
     plot: Option<String>,
     plot_tree: Option<String>,
     letters: u64,
+    skipped: u64,
     elapsed_ms: f64,
     letters_per_second: Option<f64>,
     devices: Vec<DeviceSummary>,
@@ -114,6 +115,7 @@ impl<'a> Summary<'a> {
             plot: args.plot.as_ref().map(shown),
             plot_tree: args.plot_tree.as_ref().map(shown),
             letters: results.letters,
+            skipped: results.skipped,
             elapsed_ms: elapsed,
             letters_per_second: per_second(results.letters as f64, elapsed),
             devices: DeviceSummary::all(run.devices),
@@ -178,9 +180,13 @@ impl report::Summary for Summary<'_> {
             text,
             "sketches: {sketches}, tuple {tuple}, dim {dim}, {number}, {origin}{normalised}"
         )?;
+        let skipped = match self.skipped {
+            0 => String::new(),
+            count => format!(", {count} characters skipped,"),
+        };
         writeln!(
             text,
-            "{} letters in {:.3} ms, {:.1} million a second, on {}",
+            "{} letters{skipped} in {:.3} ms, {:.1} million a second, on {}",
             self.letters,
             self.elapsed_ms,
             self.letters_per_second.unwrap_or(0.0) / 1e6,

@@ -6,6 +6,7 @@ use gridstride::tensor_sketch::{Entry, TensorSketch};
 use ndarray::{Array2, ArrayView1};
 
 use super::args;
+use crate::common::text::visible;
 
 /// Letters, and numbers of sketches, that are worked on together.
 const LETTERS: usize = 16 << 20;
@@ -135,6 +136,6 @@ impl<'a, T: Entry> Windows<'a, T> {
             return error.into();
         };
         let start = self.start + (index * self.stride) as u64;
-        Error::new(error).context(format!("cannot sketch {name}:{start}"))
+        Error::new(error).context(format!("cannot sketch {}:{start}", visible(name)))
     }
 }

@@ -23,7 +23,7 @@ mod value;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use clap::ValueEnum;
 use ndarray::aview1;
 
@@ -33,7 +33,7 @@ use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
 use crate::common::report::{self, UsageError, timed};
 use args::Args;
-use points_file::{Demands, Rows};
+use points_file::{Demands, Points, Rows};
 use summary::{Run, Summary, Times};
 use time::Every;
 
@@ -77,13 +77,10 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         opening: opened.opening,
         ..Times::default()
     };
-    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
     // An explicit unit is taken as given.
-    let likely = match args.unit {
-        None => time::unit_by_size(&points.timestamps),
-        Some(_) => None,
-    };
-    if let Some((name, unit)) = likely {
+    let may_be_of_other_unit = args.unit.is_none() && rows.has_numbers;
+    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
+    if may_be_of_other_unit && let Some((name, unit)) = time::unit_by_size(&points.timestamps) {
         let value = unit.to_possible_value().expect("no unit is hidden");
         report::warn(&format!(
             "all points of {source} are at the beginning of 1970: timestamps are read as \
@@ -100,6 +97,15 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
                 aview1(&points.values),
             )
         })
+    });
+    let found = found.map_err(|error| match error {
+        gridstride::Error::Allocation { .. } if args.fill.is_some() => {
+            let count = filled_buckets(&points, every.nanoseconds, origin);
+            Error::new(error).context(format!(
+                "with --fill there are {count} buckets: choose a greater --every, or leave out --fill"
+            ))
+        }
+        error => error.into(),
     })?;
     if let Some(file) = &mut out {
         timed(&mut times.writing, || results::write(file, &points, &found))?;
@@ -126,4 +132,19 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         times,
         elapsed: start.elapsed(),
     }))
+}
+
+/// Returns the number of buckets from the first to the last point of each series.
+fn filled_buckets(points: &Points, width: i64, origin: i64) -> i128 {
+    let bucket = |&time: &i64| (i128::from(time) - i128::from(origin)).div_euclid(width.into());
+    let series = points.offsets.windows(2);
+    let counts = series.map(|range| {
+        let times = &points.timestamps[range[0]..range[1]];
+        let (first, last) = (
+            times.iter().min().map(bucket),
+            times.iter().max().map(bucket),
+        );
+        first.zip(last).map_or(0, |(first, last)| last - first + 1)
+    });
+    counts.sum()
 }

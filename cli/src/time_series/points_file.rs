@@ -66,6 +66,8 @@ impl Points {
 
 /// The points of a file as they were read.
 pub struct Rows {
+    /// Whether there are timestamps that are numbers: the first of a block is looked at.
+    pub has_numbers: bool,
     columns: Columns,
     /// The series, if the file has any.
     names: Option<Names>,
@@ -109,6 +111,7 @@ pub fn parse(
         let places = Places::find(header)?;
         Ok(PointTable {
             demands,
+            has_numbers: false,
             columns: Columns::default(),
             names: places.series.map(|_| Names::default()),
             latest: Vec::new(),
@@ -117,6 +120,7 @@ pub fn parse(
     };
     let table = records::read(source, begin, progress)?;
     Ok(Rows {
+        has_numbers: table.has_numbers,
         columns: table.columns,
         names: table.names,
     })
@@ -126,6 +130,7 @@ pub fn parse(
 struct PointTable {
     demands: Demands,
     places: Places,
+    has_numbers: bool,
     columns: Columns,
     names: Option<Names>,
     /// The last timestamp of each series.
@@ -135,6 +140,8 @@ struct PointTable {
 /// The points of a block.
 #[derive(Default)]
 struct Part {
+    /// Whether the first timestamp is a number.
+    has_numbers: bool,
     timestamps: Vec<i64>,
     values: Vec<f64>,
     /// The series of each point, if the file has any, as a number in this block.
@@ -172,6 +179,9 @@ impl Table for PointTable {
                 number as usize
             }
         };
+        if part.timestamps.is_empty() {
+            part.has_numbers = time::is_number(cells.cell(self.places.timestamp).trim_ascii());
+        }
         part.timestamps.push(timestamp);
         part.values.push(value);
         match part.series.get_mut(number) {
@@ -204,6 +214,7 @@ impl Table for PointTable {
     }
 
     fn add(&mut self, part: Part) -> Result<(), Fault> {
+        self.has_numbers |= part.has_numbers;
         let mut fault: Option<Fault> = None;
         let mut runs = Vec::new();
         for (i, series) in part.series.iter().enumerate() {

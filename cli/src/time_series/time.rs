@@ -61,6 +61,7 @@ pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
         return time;
     }
     match text.parse::<Timestamp>() {
+        Ok(_) if is_leap_second(text) => Err(LEAP_SECOND),
         Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
         Err(_) if text.parse::<DateTime>().is_ok() => {
             Err("has no offset from UTC, as the Z in 2026-01-31T12:00:00Z")
@@ -119,6 +120,20 @@ fn of_utc(text: &[u8]) -> Option<i64> {
     i64::try_from(time.as_nanosecond()).ok()
 }
 
+/// Whether a time is a number since 1970, in a unit.
+pub fn is_number(text: &[u8]) -> bool {
+    text.iter()
+        .all(|c| c.is_ascii_digit() || b"+-.".contains(c))
+}
+
+/// Whether the seconds of a time as 23:59:60 or 235960 are 60, which jiff reads as 59.
+fn is_leap_second(text: &str) -> bool {
+    let digits = text.bytes().skip_while(|c| !b"Tt ".contains(c)).skip(1);
+    let digits = digits.take_while(|&c| c.is_ascii_digit() || c == b':');
+    let digits: Vec<u8> = digits.filter(u8::is_ascii_digit).collect();
+    digits.get(4..6) == Some(b"60")
+}
+
 /// The number that up to 9 digits are.
 fn digits(text: &[u8]) -> Option<i32> {
     text.iter().try_fold(0, |number, digit| {
@@ -144,6 +159,9 @@ pub fn unit_by_size(times: &[i64]) -> Option<(&'static str, Unit)> {
     };
     OTHER_UNITS.into_iter().find(is_likely)
 }
+
+pub const LEAP_SECOND: &str = "is a leap second, which nanoseconds since 1970 do not count: write the second before it \
+                               or after it";
 
 const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-09-21T00:12:43.145224192Z to \
                             2262-04-11T23:47:16.854775807Z";

@@ -16,6 +16,7 @@ use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
 
 use crate::common::device_names::DeviceNames;
+use crate::common::memory::room_for;
 use crate::common::progress;
 use crate::common::random::Random;
 use crate::common::report;
@@ -59,7 +60,7 @@ pub struct Args {
         long,
         default_value_t = 5,
         value_name = "R",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000),
         help_heading = "Computation"
     )]
     repeat: usize,
@@ -85,10 +86,12 @@ pub fn run(args: &Args) -> Result<()> {
     let devices = args.device.open(None)?;
     // There is one name at least.
     let device = &devices[0];
+    let n = args.elements;
+    let no_memory = || format!("there is no memory for vectors of {n} elements: lower --elements");
     let (mut a, mut b, mut sums) = (
-        room(args.elements)?,
-        room(args.elements)?,
-        room(args.elements)?,
+        room_for(n).with_context(no_memory)?,
+        room_for(n).with_context(no_memory)?,
+        room_for(n).with_context(no_memory)?,
     );
     for (stream, vector) in [&mut a, &mut b].into_iter().enumerate() {
         let mut random = Random::new(args.seed, stream as u64);
@@ -125,16 +128,6 @@ pub fn run(args: &Args) -> Result<()> {
     }
     bar.finish_and_clear();
     report::show(&summary)
-}
-
-/// Returns an empty vector with memory for `count` elements.
-fn room<T>(count: usize) -> Result<Vec<T>> {
-    let mut vector = Vec::new();
-    let reserved = vector.try_reserve_exact(count);
-    let no_memory =
-        || format!("there is no memory for vectors of {count} elements: lower --elements");
-    reserved.with_context(no_memory)?;
-    Ok(vector)
 }
 
 /// The median time of some calls, after a first one.

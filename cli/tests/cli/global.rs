@@ -68,7 +68,23 @@ fn quiet_runs_print_nothing() {
     assert_eq!(output.status.code(), Some(1));
     let errors = String::from_utf8(output.stderr).unwrap();
     says(&errors, &["error: cannot read missing.csv"]);
-    Program("matmul").refuse_usage(&["--json", "--quiet"], "cannot be used with");
+    for arguments in [
+        &["matmul", "--json", "--quiet"][..],
+        &["--json", "matmul", "--quiet"],
+        &["--quiet", "matmul", "--json"],
+    ] {
+        let said = "--json cannot be used with --quiet";
+        Program(arguments[0]).refuse_options(&arguments[1..], &[said]);
+    }
+    // Grids have at most so many blocks of one column.
+    let columns = ["block-shape", "--columns", "65536"];
+    Program("ladder").refuse_usage(&columns, "65536 is not in 1..=65535");
+    for options in [
+        &["--no-cpu", "matmul", "--whole-cpu"][..],
+        &["matmul", "--no-cpu", "--whole-cpu"],
+    ] {
+        Program("ladder").refuse_options(options, &["--no-cpu cannot be used with --whole-cpu"]);
+    }
 }
 
 #[test]

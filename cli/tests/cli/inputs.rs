@@ -142,8 +142,16 @@ fn directory(archive: &[u8]) -> usize {
 }
 
 fn halves(text: &[u8], compress: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    let (first, second) = text.split_at(text.len() / 2);
-    [compress(first), compress(second)].concat()
+    halves_of(text, &compress, &compress)
+}
+
+fn halves_of(
+    text: &[u8],
+    first: impl Fn(&[u8]) -> Vec<u8>,
+    second: impl Fn(&[u8]) -> Vec<u8>,
+) -> Vec<u8> {
+    let (start, end) = text.split_at(text.len() / 2);
+    [first(start), second(end)].concat()
 }
 
 #[test]
@@ -157,6 +165,11 @@ fn every_format() {
             &zstd(&text)[..],
         ]
         .concat();
+        // A matrix is no text.
+        let marked = match text.starts_with(b"\x93NUMPY") {
+            true => text.clone(),
+            false => ["\u{feff}".as_bytes(), &text].concat(),
+        };
         let with_more = [
             ("data/", &b""[..]),
             ("data/file", &text),
@@ -170,6 +183,14 @@ fn every_format() {
                 [gzip(&text), gzip(b"")].concat(),
             ),
             ("bgzip", [bgzip(&text), LAST_BLOCK.into()].concat()),
+            ("bgzip and gzip", halves_of(&text, bgzip, gzip)),
+            ("gzip and zeros", [gzip(&text), vec![0; 100_000]].concat()),
+            (
+                "bgzip and zeros",
+                [&bgzip(&text), &LAST_BLOCK[..], &[0; 512]].concat(),
+            ),
+            ("text with a byte order mark", marked.clone()),
+            ("gzip with a byte order mark", gzip(&marked)),
             ("zstd", zstd(&text)),
             ("zstd with a large window", zstd_with_window(&text, 28)),
             ("zstd of two frames", halves(&text, zstd)),
@@ -265,6 +286,9 @@ fn cut_and_damaged_files() {
         let blocks = bgzip(&text);
         let place = format!("the gzip data is cut short after {} bytes", blocks.len());
         refuse("bgzip", &blocks, &[&place]);
+        // What is behind a member has to be one.
+        let padded = [&gzip(&text)[..], &[0; 9], b"no member of any kind"].concat();
+        refuse("gzip", &padded, &["the gzip data is damaged near byte "]);
 
         let whole = zipped(&text);
         for length in [10, whole.len() / 2, whole.len() - 1] {
@@ -317,6 +341,30 @@ fn blocks_that_a_damaged_header_hides() {
             "(a block does not have the size that its header says): copy or download it again",
         ],
     );
+}
+
+#[test]
+fn quotes_that_are_not_closed() {
+    let folder = Folder::new();
+    let said = |line: &str| format!("{line}: the record has a quote that is not closed");
+    let text = "timestamp,value,note\n1,1,ok\n2,2,\"oops\n3,3,x\n";
+    let arguments = ["--every", "1s", &folder.file("bad.csv", text)];
+    Program("time-series").refuse(&arguments, &["cannot read ", &said("bad.csv: line 3")]);
+    let boxes = "name,minX,minY,maxX,maxY\na,0,0,1,1\n\"b,0,0,1,1\n";
+    let boxes = folder.file("boxes.csv", boxes);
+    Program("box-overlap").refuse(&[&boxes], &["cannot read ", &said("boxes.csv: line 3")]);
+    let header = folder.file("header.csv", "minX,minY,maxX,maxY,\"name\n0,0,1,1,a\n");
+    let out = folder.argument("out.csv");
+    let join = [&header, &boxes, "--join", "name", "--out", &out];
+    Program("box-overlap").refuse(&join, &[&said("header.csv: line 1")]);
+}
+
+/// Although `auto` without a GPU stands for the CPU and the simulator.
+#[test]
+fn ladders_read_stdin_once() {
+    let options = ["tensor-sketch", "--no-cpu", "--runs", "1", "--fasta", "-"];
+    let printed = Program("ladder").read(&options, b">a\nACGTACGTACGT\n>b\nACGGT\n");
+    says(&printed, &["2 sequences, 17 letters"]);
 }
 
 /// An error in a compressed table names the line, and rows before it are checked first.

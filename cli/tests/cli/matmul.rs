@@ -471,6 +471,7 @@ fn arguments_that_do_not_fit() {
     }
     PROGRAM.refuse_usage(&["--m", "-1"], "-1");
     PROGRAM.refuse_usage(&["--repeat", "0"], "--repeat");
+    PROGRAM.refuse_usage(&["--repeat", "18446744073709551615"], "--repeat");
     PROGRAM.refuse_usage(&["c.npy"], "c.npy");
 
     let large = ["--m", "1000000000", "--k", "1000000000", "--n", "1"];

@@ -83,6 +83,18 @@ fn the_folder_is_the_name_by_default() {
     assert_eq!(fs::read_to_string(kernel).unwrap(), "mine");
 }
 
+/// JSON has no place for other bytes: they are replaced.
+#[test]
+#[cfg(target_os = "linux")]
+fn folders_whose_names_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = folder_with_checkout();
+    let path = folder.path("").join(std::ffi::OsStr::from_bytes(b"\xff"));
+    let found = NEW.json(&["blur".as_ref(), "--path".as_ref(), path.as_os_str()]);
+    assert_eq!(found["folder"], path.display().to_string());
+}
+
 #[test]
 fn bad_names_and_checkouts_are_refused() {
     let folder = folder_with_checkout();

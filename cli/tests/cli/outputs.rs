@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -161,6 +161,50 @@ fn full_disks() {
     }
 }
 
+/// Sizes for which there is no memory are refused by their options, before anything is left.
+#[test]
+#[cfg(target_os = "linux")]
+fn sizes_beyond_the_memory() {
+    let ladder = |options: &[&'static str]| {
+        [&["ladder"], options, &["--device", "cpu", "--plot", "out"]].concat()
+    };
+    for (arguments, said) in [
+        (
+            vec![
+                "edit-distance",
+                "--generate",
+                "1",
+                "--length",
+                "4294967296",
+                "out",
+            ],
+            "choose a smaller --length or --group",
+        ),
+        (
+            ladder(&["vector-add", "--elements", "1000000000"]),
+            "lower --elements",
+        ),
+        (
+            ladder(&["tensor-sketch", "--letters", "2000000000"]),
+            "lower --letters",
+        ),
+        (
+            ladder(&["matmul", "--m", "30000", "--k", "30000", "--n", "1"]),
+            "choose smaller sizes",
+        ),
+    ] {
+        let folder = Folder::new();
+        // 1.5 GB of addresses.
+        let output = shell("ulimit -v 1500000", &arguments, &folder)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?} {errors}");
+        says(&errors, &["error: ", said]);
+        assert_eq!(folder.names(), [""; 0], "{arguments:?}");
+    }
+}
+
 /// A file that is there already stays as it was.
 #[test]
 fn full_disks_leave_files_as_they_were() {
@@ -230,6 +274,7 @@ fn start(folder: &Folder, commands: &str) -> Child {
         "plot.svg",
     ];
     let mut command = shell(commands, &arguments, folder);
+    reset_signals(&mut command);
     let command = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -255,12 +300,11 @@ fn kill(child: &Child, signal: &str) {
 
 #[test]
 fn interrupted_runs_leave_nothing() {
-    for (signal, number) in [("HUP", 1), ("INT", 2), ("TERM", 15)] {
-        if is_ignored(number) {
-            // The program leaves it so: the test below.
-            eprintln!("skipped: SIG{signal} is ignored here, as under nohup");
-            continue;
-        }
+    for (signal, number) in [
+        ("HUP", libc::SIGHUP),
+        ("INT", libc::SIGINT),
+        ("TERM", libc::SIGTERM),
+    ] {
         let folder = Folder::new();
         let mut child = start(&folder, ":");
         kill(&child, signal);
@@ -271,12 +315,17 @@ fn interrupted_runs_leave_nothing() {
     }
 }
 
-/// Whether this process, and so the programs that it starts, ignores a signal.
-fn is_ignored(number: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask >> (number - 1) & 1 == 1)
+/// Gives a command the default actions of signals, which these tests may ignore, as under nohup.
+fn reset_signals(command: &mut Command) {
+    let reset = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            // SAFETY: the default action of a signal refers to no memory.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, `signal` alone is called, which is safe there.
+    unsafe { command.pre_exec(reset) };
 }
 
 /// As under nohup.

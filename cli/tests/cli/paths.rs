@@ -29,7 +29,7 @@ fn inputs_are_not_overwritten() {
     let folder = Folder::new();
     let fasta = folder.file("a.fa", fs::read(LAMBDA).unwrap());
     let dotted = folder.argument("./a.fa");
-    for option in ["--out", "--distances", "--tree", "--plot"] {
+    for option in ["--out", "--distances", "--tree", "--plot", "--plot-tree"] {
         refuse_overwriting("tensor-sketch", &fasta, &[&fasta, option, &fasta]);
         refuse_overwriting("tensor-sketch", &fasta, &[LAMBDA, &fasta, option, &dotted]);
     }
@@ -57,6 +57,22 @@ fn inputs_are_not_overwritten() {
     refuse_overwriting("matmul", &matrix, &options);
     refuse_overwriting("distances", &matrix, &[&matrix, "--out", &matrix]);
     refuse_overwriting("distances", &matrix, &["a.npy", &matrix, "--out", &matrix]);
+    let list = folder.file("list.txt", "");
+    for inputs in [
+        &["--names", &*list][..],
+        &["--windows", &list],
+        &["b.npy", "--other-names", &list],
+        &["b.npy", "--windows", "w.txt", "--other-windows", &list],
+    ] {
+        let options = [&["a.npy"], inputs, &["--out", &list]].concat();
+        refuse_overwriting("distances", &list, &options);
+    }
+    for option in ["--out", "--plot"] {
+        refuse_overwriting("edit-distance", &fasta, &[&fasta, LAMBDA, option, &fasta]);
+        refuse_overwriting("edit-distance", &fasta, &[LAMBDA, &fasta, option, &fasta]);
+    }
+    let options = ["tensor-sketch", "--fasta", &fasta, "--plot", &fasta];
+    refuse_overwriting("ladder", &fasta, &options);
 }
 
 #[test]
@@ -138,6 +154,42 @@ fn links_stay_links() {
     program.refuse_options(&options, &["--out and --plot name the same file"]);
     let options = [&plain, "--every", "1d", "--out", &link];
     program.refuse_options(&options, &["would overwrite the input"]);
+}
+
+/// Before an input is read.
+#[test]
+#[cfg(unix)]
+fn paths_that_cannot_be_written_are_refused_first() {
+    let folder = Folder::new();
+    let long = folder.argument(&"n".repeat(300));
+    let inner = folder.argument("new/");
+    let dotted = folder.argument("new/.");
+    for (path, said) in [
+        (&long, "name too long"),
+        (&inner, "it is not a file"),
+        (&dotted, "it is not a file"),
+    ] {
+        let options = ["nothing.csv", "--every", "1d", "--out", path];
+        Program("time-series").refuse(&options, &["cannot write", said]);
+    }
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+/// A file that others may not read stays so.
+#[test]
+#[cfg(unix)]
+fn replaced_files_keep_their_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new();
+    for mode in [0o600, 0o640, 0o666] {
+        let out = folder.file("out.csv", "as it was");
+        fs::set_permissions(&out, fs::Permissions::from_mode(mode)).unwrap();
+        Program("time-series").succeed(&[ROOMS, "--every", "1d", "--out", &out]);
+        assert_ne!(fs::read(&out).unwrap(), b"as it was");
+        let found = fs::metadata(&out).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode);
+    }
 }
 
 /// The error of a device comes although stdin stays open.

@@ -37,6 +37,7 @@ fn no_elements_are_fine() {
 #[test]
 fn mistakes_are_refused() {
     PROGRAM.refuse_usage(&["--repeat", "0"], "0 is not in 1..");
+    PROGRAM.refuse_usage(&["--repeat", "18446744073709551615"], "--repeat");
     PROGRAM.refuse_usage(&["--memory", "0"], "0 is not in 1..");
     PROGRAM.refuse_usage(&["--seed", "-1"], "invalid value '-1' for '--seed");
     PROGRAM.refuse(&["--device", "cuda:1000"], &["cuda:1000"]);

@@ -30,28 +30,45 @@ pub struct Gzip {
     member: GzDecoder<BufReader<Raw>>,
     /// Where the member begins in the file.
     start: u64,
-    is_blocked: bool,
+    /// Whether the member has no content so far.
+    is_empty: bool,
+    /// Whether the last member has been read.
+    is_over: bool,
 }
 
 impl Gzip {
-    /// `is_blocked` files, those of bgzip, end with an empty member.
-    pub fn new(raw: BufReader<Raw>, is_blocked: bool) -> Gzip {
+    pub fn new(raw: BufReader<Raw>) -> Gzip {
         Gzip {
             start: position(&raw),
             member: GzDecoder::new(raw),
-            is_blocked,
+            is_empty: true,
+            is_over: false,
         }
     }
 
-    /// Whether the member that was read is as long as its header says (SAM specification, 4.1).
-    ///
-    /// Headers have no checksum: one whose length is damaged would hide whole members.
-    fn has_size_of_block(&self) -> bool {
+    /// Returns the size that the header of the member has if it is a block of bgzip (SAM
+    /// specification, 4.1).
+    fn size_of_block(&self) -> Option<u64> {
         let extra = self.member.header().and_then(|header| header.extra());
-        let Some(&[b'B', b'C', 2, 0, low, high, ..]) = extra else {
-            return true;
-        };
-        self.position() - self.start == u64::from(u16::from_le_bytes([low, high])) + 1
+        match extra {
+            Some(&[b'B', b'C', 2, 0, low, high, ..]) => {
+                Some(u64::from(u16::from_le_bytes([low, high])) + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether nothing follows but zeros, which pad files on some media. gzip ignores them, too.
+    fn is_at_end(&mut self) -> io::Result<bool> {
+        let raw = self.member.get_mut();
+        loop {
+            let rest = raw.fill_buf()?;
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            if zeros == 0 {
+                return Ok(rest.is_empty());
+            }
+            raw.consume(zeros);
+        }
     }
 }
 
@@ -61,34 +78,32 @@ impl Decoder for Gzip {
     }
 }
 
-/// The empty member at the end of each file of bgzip (SAM specification, 4.1.2): without it a file
-/// that is cut between two members would seem whole.
-const LAST_BLOCK: [u8; 28] =
-    *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
-
 impl Read for Gzip {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
+        while !self.is_over {
             let count = self.member.read(buffer)?;
             if count > 0 || buffer.is_empty() {
+                self.is_empty &= count == 0;
                 return Ok(count);
             }
-            if !self.has_size_of_block() {
+            let (size, block) = (self.position() - self.start, self.size_of_block());
+            // Headers have no checksum: one whose length is damaged would hide whole members.
+            if block.is_some_and(|expected| expected != size) {
                 let error = "a block does not have the size that its header says";
                 return Err(io::Error::new(ErrorKind::InvalidData, error));
             }
-            if self.member.get_mut().fill_buf()?.is_empty() {
-                return match self.is_blocked && self.member.get_ref().get_ref().tail() != LAST_BLOCK
-                {
-                    true => Err(ErrorKind::UnexpectedEof.into()),
-                    false => Ok(0),
-                };
+            let is_over = self.is_at_end()?;
+            // Files of bgzip end with an empty block (SAM specification, 4.1.2): without it a file
+            // that is cut between two blocks would seem whole.
+            if is_over && block.is_some() && !self.is_empty {
+                return Err(ErrorKind::UnexpectedEof.into());
             }
-            self.start = self.position();
+            (self.start, self.is_empty, self.is_over) = (self.position(), true, is_over);
             // The decoder takes a reader and returns the one before: the same one goes on.
             let raw = self.member.reset(BufReader::with_capacity(0, Raw::empty()));
             self.member.reset(raw);
         }
+        Ok(0)
     }
 }
 

@@ -3,6 +3,7 @@
 mod archive;
 mod decoding;
 mod raw;
+mod unmarked;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, copy};
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, bail};
 
 use decoding::{Decoding, Gzip};
 use raw::Raw;
+use unmarked::Unmarked;
 
 /// Compressed bytes that are read in one go.
 const BUFFER: usize = 1 << 16;
@@ -25,8 +27,8 @@ const WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
     30
 };
 
-/// Opens a file and returns its decompressed content; `-` stands for stdin. The bytes read, as
-/// they are in the file, are added to `read`.
+/// Opens a file and returns its decompressed content, without a byte order mark; `-` stands for
+/// stdin. The bytes read, as they are in the file, are added to `read`.
 ///
 /// A file that is cut short or damaged gives an error where the content ends, never the end of the
 /// content. A zip archive has to have a single file.
@@ -36,7 +38,7 @@ pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         false => Box::new(File::open(path)?),
     };
     let mut raw = Raw::new(inner, read.clone());
-    match Format::of(raw.head()?) {
+    let content = match Format::of(raw.head()?) {
         Format::Zip => {
             let content = archive::open(seekable(path, raw)?, read)?;
             let mut content = Raw::new(content, Arc::default());
@@ -44,7 +46,8 @@ pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
             content_of(content, format)
         }
         format => content_of(raw, format),
-    }
+    };
+    Ok(Box::new(Unmarked::new(content?)))
 }
 
 /// Returns a file with the content of `raw`, whose first bytes have been read from `path`.
@@ -63,9 +66,8 @@ fn seekable(path: &Path, mut raw: Raw) -> Result<File> {
 fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
     match format {
         Format::Plain => Ok(Box::new(raw)),
-        Format::Gzip { is_blocked } => {
-            let raw = BufReader::with_capacity(BUFFER, raw);
-            let gzip = Gzip::new(raw, is_blocked);
+        Format::Gzip => {
+            let gzip = Gzip::new(BufReader::with_capacity(BUFFER, raw));
             Ok(Box::new(Decoding::new("gzip", gzip)))
         }
         Format::Zstd => {
@@ -85,10 +87,7 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
 #[derive(Clone, Copy)]
 enum Format {
     Plain,
-    /// `is_blocked`: by bgzip, whose files end with an empty member.
-    Gzip {
-        is_blocked: bool,
-    },
+    Gzip,
     Zstd,
     Zip,
     /// A known format that cannot be read.
@@ -99,10 +98,7 @@ impl Format {
     /// Tells the format by the first bytes of a file.
     fn of(head: &[u8]) -> Format {
         match head {
-            [0x1f, 0x8b, _, flags, ..] => Format::Gzip {
-                is_blocked: flags & 4 != 0 && head.get(12..14) == Some(b"BC"),
-            },
-            [0x1f, 0x8b, ..] => Format::Gzip { is_blocked: false },
+            [0x1f, 0x8b, ..] => Format::Gzip,
             // A frame, or a frame to skip.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstd,
             // A file, or the end of an archive without files.

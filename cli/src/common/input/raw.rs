@@ -7,19 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes that tell the format of a file.
 const HEAD: u64 = 16;
 
-/// Bytes that are kept of the end.
-const TAIL: usize = 28;
-
-/// Reads a file, counts its bytes, and remembers the last ones.
+/// Reads a file, and counts its bytes.
 pub struct Raw {
     inner: Box<dyn Read + Send>,
     /// Bytes that were read, of several files.
     read: Arc<AtomicU64>,
     /// Bytes that were read ahead, without those that have been handed over.
     head: Vec<u8>,
-    /// Bytes that were handed over, and the last of them.
+    /// Bytes that were handed over.
     count: u64,
-    tail: Vec<u8>,
 }
 
 impl Raw {
@@ -29,7 +25,6 @@ impl Raw {
             read,
             head: Vec::new(),
             count: 0,
-            tail: Vec::new(),
         }
     }
 
@@ -47,18 +42,6 @@ impl Raw {
     pub fn count(&self) -> u64 {
         self.count
     }
-
-    /// The last bytes so far, up to 28.
-    pub fn tail(&self) -> &[u8] {
-        &self.tail
-    }
-
-    fn add_to_tail(&mut self, bytes: &[u8]) {
-        self.tail
-            .extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
-        let excess = self.tail.len().saturating_sub(TAIL);
-        self.tail.drain(..excess);
-    }
 }
 
 impl Read for Raw {
@@ -71,7 +54,6 @@ impl Read for Raw {
                 count
             }
         };
-        self.add_to_tail(&buffer[..count]);
         self.count += count as u64;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)

@@ -37,7 +37,7 @@ impl OutputFile {
             let target = resolve(path)?;
             Ok(OutputFile {
                 path: path.into(),
-                temporary: TemporaryFile::create(folder_of(&target))?,
+                temporary: TemporaryFile::create(folder_of(&target), &target)?,
                 target,
             })
         };
@@ -82,7 +82,7 @@ impl OutputFile {
         })
     }
 
-    /// Puts the file in its place, on the disk for good.
+    /// Puts the file in its place, once its content is on the disk.
     pub fn publish(self) -> Result<()> {
         let OutputFile {
             path,
@@ -101,13 +101,17 @@ const LINKS: usize = 40;
 /// a symbolic link, since the link would be replaced instead of its target.
 ///
 /// # Errors
-/// If the folder does not exist, or if the path is not that of a regular file.
+/// If the folder does not exist, or if the path cannot be that of a regular file.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         let Some(name) = path.file_name() else {
             bail!("it is not a file");
         };
+        // `out/` and `out/.` name a folder.
+        if !(path.as_os_str().as_encoded_bytes()).ends_with(name.as_encoded_bytes()) {
+            bail!("it is not a file");
+        }
         let folder = fs::canonicalize(folder_of(&path))?;
         // What is open as a descriptor seems to be a link to a regular file. The folder /dev/shm
         // holds regular files.
@@ -120,9 +124,13 @@ fn resolve(path: &Path) -> Result<PathBuf> {
         path = folder.join(name);
         match fs::read_link(&path) {
             Ok(target) => path = folder.join(target),
-            // A pipe or a device would be replaced by the new file.
-            Err(_) if path.exists() && !path.is_file() => bail!("it is not a file"),
-            Err(_) => return Ok(path),
+            Err(_) => match fs::metadata(&path) {
+                // A pipe or a device would be replaced by the new file.
+                Ok(file) if !file.is_file() => bail!("it is not a file"),
+                // Such as a name that is too long.
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+                _ => return Ok(path),
+            },
         }
     }
     bail!("it is a symbolic link to itself")

@@ -1,6 +1,6 @@
 //! Temporary files beside the results, which an interrupted program removes.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,18 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates a file in a folder, with the permissions of any new file.
-    pub fn create(folder: &Path) -> io::Result<TemporaryFile> {
+    /// Creates a file in a folder, with the permissions of the file that it will replace, or of any
+    /// new file.
+    pub fn create(folder: &Path, replaced: &Path) -> io::Result<TemporaryFile> {
         #[cfg(unix)]
         signals::watch()?;
+        let permissions = fs::metadata(replaced).map(|file| file.permissions()).ok();
         let mut files = lock();
-        let file = builder().tempfile_in(folder)?;
+        let file = builder(permissions.clone()).tempfile_in(folder)?;
+        if let Some(permissions) = permissions.filter(|_| cfg!(unix)) {
+            // Those of a new file lack what the process masks.
+            file.as_file().set_permissions(permissions)?;
+        }
         files.push(file.path().to_owned());
         Ok(TemporaryFile { file: Some(file) })
     }
@@ -31,7 +37,7 @@ impl TemporaryFile {
         self.file.as_mut().expect("not published").as_file_mut()
     }
 
-    /// Moves the file to its place, on the disk for good.
+    /// Moves the file to its place, once its content is on the disk.
     pub fn publish(mut self, path: &Path) -> io::Result<()> {
         self.as_file_mut().sync_all()?;
         let files = lock();
@@ -65,13 +71,14 @@ fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn builder() -> Builder<'static, 'static> {
+#[cfg_attr(not(unix), allow(unused_variables))]
+fn builder(permissions: Option<Permissions>) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(concat!(".", env!("CARGO_CRATE_NAME"), "-"));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        builder.permissions(permissions.unwrap_or_else(|| Permissions::from_mode(0o666)));
     }
     builder
 }

@@ -25,6 +25,8 @@ pub enum Stop {
     Failed { lines: u64, error: io::Error },
     /// A record is too long.
     Endless { longest: usize },
+    /// The text ends within the quotes of a record.
+    Open,
     /// The thread that reads is no more.
     Gone,
 }
@@ -65,12 +67,13 @@ impl<R: Read> Blocks<R> {
             }
             scan.advance();
             match more {
-                Ok(false) => return Ok(scan.last_block()),
+                Ok(false) if !scan.is_open() => return Ok(scan.last_block()),
                 _ if scan.end > 0 => {
                     self.failed = more.err();
                     self.rest.extend_from_slice(&scan.text[scan.end..]);
                     return Ok(Some(scan.block()));
                 }
+                Ok(false) => return Err(Stop::Open),
                 Err(error) => {
                     let lines = lines(&scan.text);
                     return Err(Stop::Failed { lines, error });
@@ -172,14 +175,17 @@ impl Scan {
         }
     }
 
-    /// All of the text, at whose end the last record ends, also where a quote is open.
+    /// Whether the text ends within quotes. A quote at its end closes them.
+    fn is_open(&self) -> bool {
+        self.is_quoted && self.at == self.text.len()
+    }
+
+    /// All of the text, at whose end the last record ends.
     fn last_block(mut self) -> Option<Block> {
         if self.text.is_empty() {
             return None;
         }
-        let is_open = self.is_quoted && self.at == self.text.len();
-        let end: &[u8] = if is_open { b"\n\"\n" } else { b"\n" };
-        self.text.extend_from_slice(end);
+        self.text.push(b'\n');
         self.end = self.text.len();
         Some(self.block())
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use csv::ByteRecord;
 
 use super::table::read_blocks;
-use super::{Cells, Fault, Table, line, next_record};
+use super::{Cells, Fault, Table, line};
 
 /// Cells of records, each with its line in the file, or in the block where it was parsed.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
@@ -51,10 +51,13 @@ pub fn parallel(source: impl Read + Send + 'static, size: usize) -> Result<Vec<V
 }
 
 /// The same by csv's reader alone: rows of as many cells as the first, or the first error.
-fn sequential(text: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let mut reader = super::sequential(text);
+pub fn sequential(text: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let mut reader = super::sequential(text).unwrap();
     let (mut record, mut rows, mut width) = (ByteRecord::new(), Vec::new(), None);
-    while next_record(&mut reader, &mut record).unwrap() {
+    while reader
+        .next(&mut record)
+        .map_err(|error| error.to_string())?
+    {
         let Some(width) = width else {
             width = Some(record.len());
             continue;

@@ -11,18 +11,51 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::io::Read;
+use std::io::{Chain, Read};
+use std::mem;
 
+use anyhow::{Result, ensure};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 pub use cells::Cells;
 pub use header::{column, columns};
 pub use table::{Fault, Table, read};
 
+/// What is wrong with a record within whose quotes a text ends.
+const OPEN_QUOTE: &str = "the record has a quote that is not closed";
+
+/// After a text, another record: of this cell alone, unless a quote of the text is open.
+const LAST_CELL: &[u8] = b"\0\n";
+const LAST_RECORD: &[u8] = b"\n\"\0\n";
+
 /// Records of a whole text, one after the other, the header too.
-pub fn sequential<R: Read>(text: R) -> Reader<impl Read> {
-    // So that the last line has an end too, also where a quote is open: what is left is blank.
-    reader(text.chain(b"\n\"\n".as_slice()))
+pub struct Sequential<R> {
+    reader: Reader<Chain<R, &'static [u8]>>,
+    next: ByteRecord,
+}
+
+/// Reads records of a whole text.
+pub fn sequential<R: Read>(text: R) -> csv::Result<Sequential<R>> {
+    let (mut reader, mut next) = (reader(text.chain(LAST_RECORD)), ByteRecord::new());
+    next_record(&mut reader, &mut next)?;
+    Ok(Sequential { reader, next })
+}
+
+impl<R: Read> Sequential<R> {
+    /// Reads the next record and skips blank lines. Returns false at the end of the text.
+    ///
+    /// # Errors
+    /// If the text cannot be read, or if it ends within the quotes of the record.
+    pub fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
+        mem::swap(record, &mut self.next);
+        if next_record(&mut self.reader, &mut self.next)? {
+            return Ok(true);
+        }
+        // csv reads nothing at all of a text that is a byte order mark alone.
+        let is_closed = record.is_empty() || record.len() == 1 && record[0] == *LAST_CELL;
+        ensure!(is_closed, "line {}: {OPEN_QUOTE}", line(record));
+        Ok(false)
+    }
 }
 
 /// Records of a text, the header too, of any numbers of cells.
@@ -37,7 +70,7 @@ fn reader<R: Read>(text: R) -> Reader<R> {
 }
 
 /// Reads the next record and skips blank lines. Returns false at the end of the text.
-pub fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
+fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
     while reader.read_byte_record(record)? {
         if record.len() > 1 || !record[0].trim_ascii().is_empty() {
             // csv's own is before the blank lines.

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::{Block, Stop, lines};
-use super::{Cells, line, next_record, reader};
+use super::{Cells, OPEN_QUOTE, line, next_record, reader};
 
 /// Bytes of text that a thread parses in one go.
 const BLOCK: usize = 1 << 17;
@@ -163,6 +163,7 @@ fn said(stop: Stop, lines: u64) -> anyhow::Error {
             "line {}: the record has more than {longest} bytes: is there a quote that is not closed?",
             lines + 1
         ),
+        Stop::Open => anyhow!("line {}: {OPEN_QUOTE}", lines + 1),
         Stop::Gone => anyhow!("reading has stopped in line {}", lines + 1),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 
 use proptest::prelude::*;
 
-use super::comparison::{check, parallel};
+use super::comparison::{check, parallel, sequential};
 
 /// Cells with and without quotes, which may stand anywhere.
 fn cell() -> impl Strategy<Value = String> {
@@ -71,6 +71,27 @@ fn all_block_sizes() {
             size,
             usize::MAX,
         );
+    }
+}
+
+/// The error names the line where the record begins, after all faults before it.
+#[test]
+fn quotes_that_are_not_closed_are_refused() {
+    let said = "the record has a quote that is not closed";
+    for (text, expected) in [
+        ("a,b\n1,ok\n\n2,\"oops\n3,x\n", format!("line 4: {said}")),
+        ("a,b\n1,\"x\ny\"\n2,\"oo\"\"", format!("line 4: {said}")),
+        ("\"a,b\n1,2\n", format!("line 1: {said}")),
+        ("\n\"", format!("line 2: {said}")),
+        (
+            "a,b\n1\n2,\"x",
+            "line 2: it has 1 cells, the header has 2".into(),
+        ),
+    ] {
+        assert_eq!(sequential(text.as_bytes()), Err(expected));
+        for size in 1..20 {
+            check(text.as_bytes(), size, 7);
+        }
     }
 }
 

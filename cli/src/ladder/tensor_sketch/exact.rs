@@ -232,7 +232,7 @@ mod tests {
     fn integers_give_what_the_reference_of_the_library_gives() {
         let tables = Tables::from_seed(LETTERS, TUPLE, DIM, 5).unwrap();
         let entries = Entries::new(&tables);
-        let letters = Letters::random(7, 300, false, 5);
+        let letters = Letters::random(7, 300, false, 5).unwrap();
         let expected: Vec<i64> = letters
             .iter()
             .flat_map(|sequence| {

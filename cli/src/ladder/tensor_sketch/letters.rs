@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
+use crate::common::memory::room_for;
 use crate::common::random::Random;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
 
 /// Sequences of letters' codes, one after the other.
+#[derive(Clone, Debug)]
 pub struct Letters {
     pub codes: Vec<u8>,
     /// Where each begins, and at the end their number.
@@ -21,7 +23,10 @@ pub struct Letters {
 impl Letters {
     /// So many sequences, of about so many letters together: of equal lengths, or each from half
     /// to one and a half of the mean.
-    pub fn random(count: usize, total: usize, are_equal: bool, seed: u64) -> Letters {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn random(count: usize, total: usize, are_equal: bool, seed: u64) -> Result<Letters> {
         let mean = total as f64 / count as f64;
         let mut random = Random::new(seed, 0);
         let mut offsets = vec![0];
@@ -34,11 +39,10 @@ impl Letters {
             end += (mean * factor).round() as u64;
             offsets.push(end);
         }
-        let codes = (0..end).map(|_| random.below(LETTERS as u64) as u8);
-        Letters {
-            codes: codes.collect(),
-            offsets,
-        }
+        let no_memory = || format!("there is no memory for {end} letters: lower --letters");
+        let mut codes = room_for(end as usize).with_context(no_memory)?;
+        codes.extend((0..end).map(|_| random.below(LETTERS as u64) as u8));
+        Ok(Letters { codes, offsets })
     }
 
     /// The records of a FASTA file, which may be compressed. Characters that are no letters of DNA

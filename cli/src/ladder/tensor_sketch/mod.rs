@@ -6,6 +6,7 @@ mod letters;
 mod sweeps;
 mod wide;
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -38,6 +39,10 @@ pub struct Options {
     #[arg(long, value_name = "FASTA", conflicts_with_all = ["sequences", "letters"])]
     pub fasta: Option<PathBuf>,
 
+    /// The letters of the FASTA file, which may be stdin: it is read once for all devices.
+    #[arg(skip)]
+    pub letters_of_file: OnceCell<Letters>,
+
     /// Give all sequences the same length, and print no second table. By default lengths vary from
     /// half to one and a half of the mean, or are those of the file, and a second table has the
     /// same letters in sequences of equal lengths.
@@ -55,12 +60,20 @@ pub struct Options {
 /// # Errors
 /// If one fails or is wrong, or if the file cannot be read.
 pub fn climb(options: &Options, setup: &Setup) -> Result<Vec<Ladder>> {
+    let random;
     let letters = match &options.fasta {
-        Some(path) => Letters::read(path)?,
+        Some(path) => match options.letters_of_file.get() {
+            Some(letters) => letters,
+            None => {
+                let letters = Letters::read(path)?;
+                options.letters_of_file.get_or_init(|| letters)
+            }
+        },
         None => {
             let count = setup.size(options.sequences, Defaults::new(1410, 100, 6));
             let total = setup.size(options.letters, Defaults::new(100_000_000, 2_000_000, 600));
-            Letters::random(count, total, options.equal, setup.seed)
+            random = Letters::random(count, total, options.equal, setup.seed)?;
+            &random
         }
     };
     // Those of the article, whatever the seed of the letters is.
@@ -71,7 +84,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Vec<Ladder>> {
     if options.equal {
         return Ok(vec![all(&equal(), &tables, options, setup)?]);
     }
-    let ladder = all(&letters, &tables, options, setup)?;
+    let ladder = all(letters, &tables, options, setup)?;
     match setup.has_kernels() {
         true => Ok(vec![ladder, of_equal_lengths(&equal(), &tables, setup)?]),
         false => Ok(vec![ladder]),

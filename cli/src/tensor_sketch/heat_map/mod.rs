@@ -198,9 +198,14 @@ mod tests {
     use super::*;
 
     fn map(sequences: usize) -> String {
+        map_of(Array2::from_shape_fn((sequences, sequences), |(i, j)| {
+            i.abs_diff(j) as f64
+        }))
+    }
+
+    fn map_of(distances: Array2<f64>) -> String {
+        let sequences = distances.nrows();
         let names: Vec<String> = (0..sequences).map(|i| format!("name <{i}>")).collect();
-        let distances =
-            Array2::from_shape_fn((sequences, sequences), |(i, j)| i.abs_diff(j) as f64);
         let order: Vec<usize> = (0..sequences).collect();
         let map = HeatMap {
             names: &names,
@@ -266,6 +271,12 @@ mod tests {
     #[test]
     fn maps_of_one_and_of_identical_sequences_are_drawn() {
         assert!(map(1).contains("distances of 1 sketch\n"));
+        let svg = map_of(Array2::zeros((3, 3)));
+        assert!(svg.contains("distances of 3 sketches\n"), "{svg}");
+        assert!(
+            svg.contains("name &lt;2&gt;") && !svg.contains("NaN"),
+            "{svg}"
+        );
     }
 
     #[test]

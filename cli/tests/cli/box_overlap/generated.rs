@@ -102,5 +102,13 @@ fn check_pipes(welds: &Array2<i64>, segments: &Array2<i64>, extents: [i64; 3]) {
 fn a_folder_has_a_name() {
     let said = "--generate needs the name of a folder";
     PROGRAM.refuse_options(&["--generate", "5", "-"], &[said]);
+    for option in [
+        ["--device", "cpu"],
+        ["--memory", "1"],
+        ["--algorithm", "brute"],
+    ] {
+        let options = [&["--generate", "5", "."], &option[..]].concat();
+        PROGRAM.refuse_usage(&options, "cannot be used with");
+    }
     assert!(!fs::exists("-").unwrap());
 }

@@ -59,6 +59,17 @@ fn kinds_of_rows() {
     check(&kind, set1, set2, &pairs);
 }
 
+/// No two columns have the same name, in any case.
+#[test]
+fn names_of_columns_are_distinct() {
+    let set1 = b"minX,minY,maxX,maxY,NAME,set1\n0,0,1,1,a,x\n";
+    let set2 = b"minX,minY,maxX,maxY,name,Set1\n0,0,1,1,b,y\n";
+    let join = ["--join", "NAME,set1", "--join-kind", "pairs"];
+    let expected =
+        "set1_row,set2,minX,minY,maxX,maxY,name,Set1,NAME_set1,set1_set1\n0,0,0,0,1,1,b,y,a,x\n";
+    check(&join, set1, set2, expected);
+}
+
 #[test]
 fn line_ends_gzip_and_columns_again() {
     let windows = |text: &str| text.replace('\n', "\r\n");

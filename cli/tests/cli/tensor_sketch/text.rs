@@ -99,6 +99,24 @@ fn unknown_letters() {
     PROGRAM.refuse(&["--unknown", "error", "--per-file", &fasta], &place);
     let found = sketches(&folder, &["--unknown", "skip", &fasta]);
     assert_eq!(found, dna(&["ACGT", "ACGT"]));
+    // All are counted, whatever is sketched and shown.
+    let many = format!(">a\nNACGT\n{}>c\nNN\n", ">b\nACGT\n".repeat(30));
+    let many = folder.file("many.fa", many);
+    for options in [
+        &[&*many][..],
+        &[&many, "--windows", "4:1"],
+        &[&many, "--per-file"],
+    ] {
+        let said = PROGRAM.succeed(options);
+        says(&said, &["124 letters, 3 characters skipped, in "]);
+        assert_eq!(PROGRAM.json(options)["skipped"], 3);
+    }
+    // Terminals obey control characters.
+    let fasta = folder.file("a.fa", ">\u{1b}[31mred\nN\n");
+    PROGRAM.refuse(
+        &["--unknown", "error", &fasta],
+        &["(\u{fffd}[31mred): letter 1"],
+    );
 }
 
 #[test]

@@ -38,12 +38,21 @@ fn windows_of_each_record() {
         for (line, name) in words(&printed)[1..].iter().zip(names.iter().take(20)) {
             assert_eq!(line[..3], [name, &width.to_string(), "-"]);
         }
-        says(&printed, &["1400017 letters in "]);
+        says(&printed, &["1400017 letters, 1 characters skipped, in "]);
     }
     for bad in ["5", "5:", "0:1", "1:0", "-1:1", "a:b", "1:1:1"] {
         let options = [&format!("--windows={bad}"), LAMBDA];
         PROGRAM.refuse_usage(&options, "not WIDTH:STRIDE, two positive numbers");
     }
+}
+
+#[test]
+fn strides_of_any_size() {
+    let folder = Folder::new();
+    let fasta = folder.file("a.fa", ">a\nACGTACGT\n>b\nTTTTACGT\n");
+    let windows = format!("4:{}", u64::MAX);
+    let options = ["--windows", &windows, "--tuple", "3", &fasta];
+    assert_eq!(sketches(&folder, &options).nrows(), 2);
 }
 
 #[test]

@@ -333,6 +333,11 @@ fn options() {
     ] {
         PROGRAM.refuse_usage(&["--every", "1s", ROOMS, option, value], said);
     }
+    let folder = Folder::new();
+    let far = folder.file("far.csv", "timestamp,value\n0,1\n9000000000000000000,1\n");
+    let options = ["--every", "1ns", "--fill", "null", "--device", "cpu", &far];
+    let said = "with --fill there are 9000000000000000001 buckets: choose a greater --every, or leave out --fill";
+    PROGRAM.refuse(&options, &[said]);
     PROGRAM.refuse_usage(&[ROOMS], "--every");
     PROGRAM.refuse_usage(&["--every", "1s"], "SERIES.csv");
 }

@@ -203,7 +203,10 @@ fn errors_say_where() {
         ),
         ("3\n", "line 4: it has 1 cells, the header has 2"),
         ("3,1,\n", "line 4: it has 3 cells, the header has 2"),
-        ("3,\"1\n4,1\n", "line 4, column value: '1\\n4,1"),
+        (
+            "3,\"1\n4,1\n",
+            "line 4: the record has a quote that is not closed",
+        ),
         ("\n \n\r\n3,1\n\n4,x\n", "line 9, column value: 'x'"),
         (
             "1,1\n",
@@ -284,6 +287,7 @@ fn timestamps_in_other_units_are_noticed() {
         ),
         ("1769860800000000000", None),
         ("0", None),
+        ("1970-01-01T00:00:00.5Z", None),
     ] {
         let file = folder.file("units.csv", format!("timestamp,value\n{time},1\n"));
         let output = PROGRAM.run(&["--every", "1h", &file]);
@@ -362,6 +366,10 @@ fn units_of_timestamps() {
         ("s", "1.", "is neither seconds since 1970"),
         ("s", ".5", "is neither seconds since 1970"),
         ("s", "1.+5", "is neither seconds since 1970"),
+        ("ns", "2016-12-31T23:59:60Z", "is a leap second"),
+        ("ns", "2016-12-31T23:59:60.5Z", "is a leap second"),
+        ("ns", "2017-01-01 00:59:60+01:00", "is a leap second"),
+        ("ns", "20161231T235960Z", "is a leap second"),
     ] {
         let file = folder.file("units.csv", format!("timestamp,value\n{time},1\n"));
         let said = format!("line 2, column timestamp: '{time}' {said}");
