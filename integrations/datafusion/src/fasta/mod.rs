@@ -23,10 +23,12 @@
 //! Files are read in parallel, each file by one partition, and only the columns that a query needs
 //! are built. A batch ends after the session's batch size or 64 MiB of text, so that memory stays
 //! bounded by the largest record. A damaged file gives an error with the file, the line and the
-//! reason. Decompressed files that are empty have no rows.
+//! reason. So does a file of bgzip without its last block, which is empty. A file without bytes is
+//! refused, as the rest of a copy that failed; a compressed file of empty text has no rows.
 
 mod columns;
 mod format;
+mod gzip;
 mod reader;
 mod records;
 mod scan;

@@ -6,9 +6,10 @@ use datafusion::common::Result;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
-use flate2::bufread::MultiGzDecoder;
 use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
+
+use super::gzip::Gzip;
 
 /// Bytes that are read, and that are parsed, in one go.
 const BUFFER: usize = 1 << 18;
@@ -43,15 +44,19 @@ pub async fn open(
 /// Returns the text of a file, decompressed if its first bytes say so.
 ///
 /// # Errors
-/// If the file cannot be read, or is compressed in another way.
+/// If the file cannot be read, has no bytes, or is compressed in another way.
 pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let mut head = Vec::new();
     raw.by_ref().take(HEAD).read_to_end(&mut head)?;
+    if head.is_empty() {
+        let message = "it has no bytes: copy or download it again";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
     let compression = Compression::of(&head);
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let text: Box<dyn Read + Send> = match compression {
         Compression::None => Box::new(whole),
-        Compression::Gzip => Box::new(MultiGzDecoder::new(whole)),
+        Compression::Gzip => Box::new(Gzip::new(whole)),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(whole)?;
             decoder.window_log_max(WINDOW_LOG)?;

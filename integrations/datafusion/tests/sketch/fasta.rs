@@ -8,6 +8,7 @@ use std::sync::Arc;
 use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::{ObjectStore, ObjectStoreExt};
 use datafusion::prelude::SessionContext;
+use flate2::GzBuilder;
 use flate2::write::GzEncoder;
 use futures::TryStreamExt;
 use gridstride_datafusion::fasta::register_fasta;
@@ -164,7 +165,18 @@ async fn errors_name_the_file_and_the_line() {
     let mut flipped = zstd.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 0xff;
-    let files: [(&str, &[u8], &str); 7] = [
+    // A block of bgzip, without the empty one at the end of a file.
+    let block = GzBuilder::new().extra(*b"BC\x02\0\0\0");
+    let mut block = block.write(Vec::new(), Default::default());
+    block.write_all(b">a\nACGT\n").unwrap();
+    let mut block = block.finish().unwrap();
+    block[16] = block.len() as u8 - 1;
+    let files: [(&str, &[u8], &str); 8] = [
+        (
+            "h.fa.gz",
+            &block,
+            "h.fa.gz, line 3: the compressed data is cut short",
+        ),
         (
             "a.fa",
             b"ACGT\n",
