@@ -79,8 +79,12 @@ impl FileFormat for FastaFormat {
         &self,
         _: &dyn Session,
         _: &Arc<dyn ObjectStore>,
-        _: &[ObjectMeta],
+        files: &[ObjectMeta],
     ) -> Result<SchemaRef> {
+        // DataFusion leaves out files without bytes.
+        if files.is_empty() {
+            return plan_err!("fasta: the file has no bytes: copy or download it again");
+        }
         Ok(super::schema())
     }
 

@@ -11,7 +11,7 @@ use datafusion::datasource::listing::{
 };
 use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 
 use super::EXTENSIONS;
 use super::format::{FastaFormat, check_options};
@@ -23,7 +23,7 @@ const COMPRESSIONS: [&str; 3] = ["", ".gz", ".zst"];
 /// [module](crate::fasta) describes.
 ///
 /// # Errors
-/// A plan error if there is no such file, or if a table of this name exists.
+/// A plan error if there is no such file, if a file has no bytes, or if a table of this name exists.
 ///
 /// ```
 /// use datafusion::prelude::SessionContext;
@@ -91,7 +91,7 @@ async fn table(
     for location in locations {
         let found = patterns(location)?;
         require_plain_names(state, &found).await?;
-        require_file(state, location, &found).await?;
+        require_files(state, location, &found).await?;
         urls.extend(
             found
                 .into_iter()
@@ -169,14 +169,29 @@ async fn require_plain_names(state: &dyn Session, urls: &[ListingTableUrl]) -> R
     Ok(())
 }
 
-/// Refuses locations without a file: a misspelt folder would give an empty table.
-async fn require_file(state: &dyn Session, location: &str, urls: &[ListingTableUrl]) -> Result<()> {
+/// Refuses locations without a file: a misspelt folder would give an empty table. Also refuses files
+/// without bytes, which DataFusion leaves out.
+async fn require_files(
+    state: &dyn Session,
+    location: &str,
+    urls: &[ListingTableUrl],
+) -> Result<()> {
+    let mut is_empty = true;
     for url in urls {
         let store = state.runtime_env().object_store(url)?;
         let mut files = url.list_all_files(state, store.as_ref(), "").await?;
-        if files.next().await.transpose()?.is_some() {
-            return Ok(());
+        while let Some(file) = files.try_next().await? {
+            if file.size == 0 {
+                return plan_err!(
+                    "fasta: '/{}' has no bytes: copy or download it again, or remove it",
+                    file.location
+                );
+            }
+            is_empty = false;
         }
+    }
+    if !is_empty {
+        return Ok(());
     }
     plan_err!(
         "fasta: there is no file at '{location}'; of a folder, files are read that end in .{}, \

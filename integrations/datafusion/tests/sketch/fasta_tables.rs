@@ -92,6 +92,11 @@ async fn errors_of_tables() {
     let text = format!("{location}/a.txt");
     let missing = format!("{location}/b.fa");
     let options = create("", "", &text) + " OPTIONS ('format.header' 'true')";
+    let empty = tempfile::tempdir().unwrap();
+    fs::write(empty.path().join("a.fa"), ">a\nA\n").unwrap();
+    fs::write(empty.path().join("b.fa.gz"), "").unwrap();
+    let empty = empty.path().display();
+    let no_bytes = "b.fa.gz' has no bytes: copy or download it again, or remove it";
     for (query, expected) in [
         (
             create("", "", &location.to_string()),
@@ -102,6 +107,8 @@ async fn errors_of_tables() {
             "fasta: there is no file at",
         ),
         (create("", "", &missing), "b.fa"),
+        (create("", "", &format!("{empty}/b.fa.gz")), no_bytes),
+        (create("", "", &empty.to_string()), no_bytes),
         (create("(id INT)", "", &text), "leave out the column list"),
         (create("", "WITH ORDER (id)", &text), "leave this out"),
         (options, "fasta: there is no option 'format.header'"),
@@ -109,6 +116,9 @@ async fn errors_of_tables() {
         let message = error(&context, &query).await;
         assert!(message.contains(expected), "{query}: {message}");
     }
+    let files = context.clone().enable_url_table();
+    let message = error(&files, &format!("SELECT * FROM '{empty}/b.fa.gz'")).await;
+    assert!(message.contains("the file has no bytes"), "{message}");
     // A file is taken whatever its name is.
     rows(&context, &create("", "", &text)).await.unwrap();
     assert_eq!(rows(&context, "SELECT id FROM t").await.unwrap(), ["a"]);
