@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
+use datafusion::object_store;
+
 use super::columns::Columns;
 
 /// Bytes of a header: a longer one means that the file has lost its line ends.
@@ -119,10 +121,19 @@ impl<R: BufRead> Records<R> {
             io::ErrorKind::UnexpectedEof => {
                 format!("the compressed data is cut short ({error}): copy or download it again")
             }
+            _ if is_of_storage(&error) => format!("reading failed: {error}"),
             _ => format!("reading failed ({error}): copy or download the file again"),
         };
         self.broken(reason)
     }
+}
+
+/// Whether an error is not about the content of a file: it is of the system or of the object store.
+fn is_of_storage(error: &io::Error) -> bool {
+    let of_store = error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<object_store::Error>());
+    of_store || error.raw_os_error().is_some()
 }
 
 /// Removes blanks from `letters[start..]`, the bytes of a line, or says which byte is no letter.
@@ -175,6 +186,33 @@ mod tests {
         let mut columns = Columns::new(wanted.to_vec(), projected.into());
         while records.read(&mut columns).map_err(|e| e.to_string())? {}
         Ok(columns.take().unwrap())
+    }
+
+    /// Only damage is a reason to copy a file again.
+    #[test]
+    fn errors_of_the_storage_have_no_remedy() {
+        struct Failing(Option<io::Error>);
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                self.0.take().map_or(Ok(0), Err)
+            }
+        }
+        let gone = object_store::Error::NotFound {
+            path: "a.fa".into(),
+            source: "gone".into(),
+        };
+        let damaged = io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
+        for (error, text, advises) in [
+            (io::Error::from_raw_os_error(5), "os error 5", false),
+            (gone.into(), "a.fa not found: gone", false),
+            (damaged, "corrupt deflate stream", true),
+        ] {
+            let mut records = Records::new(BufReader::new(Failing(Some(error))));
+            let mut columns = Columns::new(vec![0], schema().project(&[0]).unwrap().into());
+            let message = records.read(&mut columns).unwrap_err().to_string();
+            assert!(message.contains(text), "{message}");
+            assert_eq!(message.contains("copy or download"), advises, "{message}");
+        }
     }
 
     /// Buffers of all sizes cut the text everywhere.
