@@ -40,7 +40,7 @@ pub(crate) fn text<'a>(
 }
 
 /// Returns a scan of the session's table with a name, which may have a schema and a catalogue in
-/// front.
+/// front. The planner does not tell table functions the names of a query's WITH.
 ///
 /// # Errors
 /// If there is no such table, or if its catalogue needs to wait for an answer.
@@ -69,7 +69,9 @@ pub(crate) fn scan(function: &str, session: &dyn Session, name: &str) -> Result<
         }
     };
     let Some(table) = table else {
-        return plan_err!("{function}: there is no table {name:?}");
+        return plan_err!(
+            "{function}: there is no table {name:?}: names of WITH are not known here: create a view"
+        );
     };
     LogicalPlanBuilder::scan(
         TableReference::parse_str(name),
@@ -126,12 +128,33 @@ pub(crate) fn find_column(function: &str, schema: &DFSchema, name: &str) -> Resu
 /// # Errors
 /// As [`scan`], and for more words.
 fn aliased(function: &str, session: &dyn Session, table: &str) -> Result<LogicalPlan> {
-    match table.split_whitespace().collect::<Vec<_>>()[..] {
+    match words(table)[..] {
         [name] => scan(function, session, name),
         [name, alias] => LogicalPlanBuilder::from(scan(function, session, name)?)
-            .alias(TableReference::bare(alias))?
+            .alias(TableReference::bare(unquoted(alias)))?
             .build(),
         _ => plan_err!("{function}: {table:?} has to be a table, or a table and an alias"),
+    }
+}
+
+/// Splits a text at the blanks that are not in double quotes.
+fn words(text: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let words = text.split(|c: char| {
+        is_quoted ^= c == '"';
+        !is_quoted && c.is_whitespace()
+    });
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns a name without its double quotes, if it has any.
+fn unquoted(name: &str) -> String {
+    match name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'))
+    {
+        Some(name) => name.replace("\"\"", "\""),
+        None => name.to_owned(),
     }
 }
 

@@ -36,7 +36,10 @@ async fn planning_fails_with_a_sentence() {
             "'good', 'box', 'bad'",
             "argument 4, the columns of its boxes, is missing",
         ),
-        ("'good', 'box', 'none', 'box'", "there is no table \"none\""),
+        (
+            "'good', 'box', 'none', 'box'",
+            "there is no table \"none\": names of WITH are not known here: create a view",
+        ),
         ("'good', 'box', 'bad', 7", "has to be a text in quotes"),
         ("'good', 'nobox', 'bad', 'box'", "nobox"),
         ("'good', 'box', 'good', 'box'", "both tables have one name"),
@@ -143,4 +146,22 @@ async fn equal_names_that_cannot_be_told_apart_need_another_alias() {
     fails(&ctx, "'a.zone', 'box', 'zone', 'box'", clash).await;
     let sql = "SELECT z_id FROM box_overlap('parts', 'box', 'zone z', 'box')";
     assert_eq!(rows(&ctx, sql).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn quoted_names_may_have_blanks() {
+    let ctx = tables().await;
+    ctx.sql("CREATE TABLE \"My \"\"good\"\" parts\" AS SELECT id, box FROM good")
+        .await
+        .unwrap();
+    let name = "\"My \"\"good\"\" parts\"";
+    for (table, column) in [
+        (name.to_owned(), "\"My \"\"good\"\" parts_id\""),
+        (format!("{name} p"), "p_id"),
+        (format!(" {name}  \"the \"\"p\" "), "\"the \"\"p_id\""),
+    ] {
+        let sql = format!("SELECT {column} FROM box_overlap('{table}', 'box', 'good', 'box')");
+        let found = rows(&ctx, &sql).await;
+        assert_eq!(found.expect(&table).len(), 2, "{table}");
+    }
 }
