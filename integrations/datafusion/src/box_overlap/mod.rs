@@ -29,6 +29,9 @@
 //! # }
 //! ```
 //!
+//! In SQL, both arguments of tables name a table or a view of the session. Names of the query's `WITH`
+//! are not seen: if a table of the session has the same name, it is read instead. Create views.
+//!
 //! # Plans
 //! A side that fits into memory is replicated: [`BoxOverlapExec`] reads it whole, and the other
 //! side in batches. This is the choice for a side that is known to have at most

@@ -8,7 +8,9 @@
 //! FROM nearest('queries', 'sketch', 'references', 'sketch', 3)
 //! ```
 //!
-//! or [`NearestExt::nearest`] of data frames.
+//! or [`NearestExt::nearest`] of data frames. In SQL, both arguments of tables name a table or a view of
+//! the session. Names of the query's `WITH` are not seen: if a table of the session has the same name,
+//! it is read instead. Create views.
 //!
 //! - A vector is a FixedSizeList of Float32 or Float64, the same in both tables.
 //! - The result has the columns of both tables, `rank` (Int32, from 1, the nearest first) and

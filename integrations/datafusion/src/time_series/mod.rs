@@ -2,7 +2,9 @@
 //!
 //! In SQL it is the table function `time_buckets`, whose arguments are texts: a table's name, its
 //! columns of the series (or NULL), the timestamps and the values, the length of a bucket, the
-//! methods, and [options](TimeBucketOptions) if there are any:
+//! methods, and [options](TimeBucketOptions) if there are any. The table is a table or a view of the
+//! session. Names of the query's `WITH` are not seen: if a table of the session has the same name, it
+//! is read instead. Create views.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -51,6 +53,8 @@
 //! - A null series or timestamp is an error.
 //! - NaN is a value that the methods skip by default, see [`TimeBucketOptions::nan`]. A bucket with
 //!   points and without a value for a method, such as the standard deviation of one value, has NaN.
+//!   DataFusion 55 loses NaN when it reads a Parquet file in which all other values of the column are
+//!   equal, unless `datafusion.execution.collect_statistics` is false.
 //! - Timestamps are of any unit and time zone, dates, or integers. Buckets are aligned in UTC, also
 //!   for columns with a time zone. Their length is a whole number of units: for buckets of 100 ms,
 //!   cast timestamps in seconds to milliseconds in a view.

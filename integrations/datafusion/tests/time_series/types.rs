@@ -2,7 +2,7 @@
 
 use datafusion::arrow::datatypes::DataType;
 
-use crate::common::{rows, session, text};
+use crate::common::{rows, session, set, text};
 
 /// Points at 0, 10 and 35 units after an hour before 1970.
 async fn points(timestamp: &str, series: &str, value: &str) -> datafusion::prelude::SessionContext {
@@ -222,5 +222,32 @@ async fn zeros_with_different_signs_are_two_series() {
             let sums: Vec<_> = found.lines().filter(|line| line.contains('.')).collect();
             assert_eq!(sums, ["| 6.0 |", "| 4.0 |"], "{data_type}, {table}");
         }
+    }
+}
+
+/// DataFusion 55 takes a column of a Parquet file for constant if its least and its greatest number
+/// are equal, which do not count NaN. The documentation names the setting that avoids it.
+#[tokio::test]
+async fn nan_in_a_constant_column_of_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.parquet");
+    let path = path.display();
+    let query =
+        "SELECT mean FROM time_buckets('points', NULL, 't', 'v', '10', 'mean', 'nan=propagate')";
+    for (collects, mean) in [("true", "| 1.0  |"), ("false", "| NaN  |")] {
+        let ctx = session(1);
+        set(&ctx, "datafusion.execution.collect_statistics", collects);
+        rows(
+            &ctx,
+            &format!(
+                "COPY (SELECT * FROM (VALUES (0, 1.0), (1, CAST('NaN' AS DOUBLE)), (2, 1.0)) AS p(t, v))
+                TO '{path}'"
+            ),
+        )
+        .await;
+        let table = format!("CREATE EXTERNAL TABLE points STORED AS PARQUET LOCATION '{path}'");
+        rows(&ctx, &table).await;
+        let found = text(&ctx, query).await;
+        assert!(found.contains(mean), "{collects}: {found}");
     }
 }
