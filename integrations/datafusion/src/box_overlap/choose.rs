@@ -87,10 +87,8 @@ impl Choice<'_> {
     /// Returns the size of tiles, or `None` if none is given and no input has a sample: if reading
     /// an input fails, the query will say why.
     async fn tile_size(&self) -> Option<Vec<f64>> {
-        match self.options.tile[..] {
-            [] => {}
-            [size] => return Some(vec![size; self.axes]),
-            _ => return Some(self.options.tile.clone()),
+        if let Some(size) = self.options.tile_of(self.axes) {
+            return Some(size);
         }
         let mut sample = Sample::new(self.axes);
         let mut has_rows = false;

@@ -13,7 +13,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{Distribution, EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::distribution_requirements::InputDistributionRequirements;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -72,7 +72,7 @@ impl BoxMatchExec {
             EquivalenceProperties::new(Arc::new(output)),
             Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
             EmissionType::Both,
-            Boundedness::Bounded,
+            input.boundedness(),
         );
         Ok(BoxMatchExec {
             parameters,

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use datafusion::common::{DataFusionError, Result, plan_err};
 
+use super::tiling::Tiling;
+
 /// How the rows of both tables come together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BoxOverlapMethod {
@@ -32,7 +34,7 @@ const METHODS: [(&str, BoxOverlapMethod); 4] = [
 
 /// The options of a join of boxes. The rows of the result do not depend on them.
 ///
-/// As text, options are `name=value` with commas between them:
+/// As text, options are `name=value` with commas between them, each at most once:
 ///
 /// | name | values | default |
 /// |---|---|---|
@@ -63,6 +65,26 @@ pub struct BoxOverlapOptions {
     pub bins: Option<u32>,
 }
 
+impl BoxOverlapOptions {
+    /// Returns the length of a tile along each axis, if it is given.
+    pub(super) fn tile_of(&self, axes: usize) -> Option<Vec<f64>> {
+        match self.tile[..] {
+            [] => None,
+            [size] => Some(vec![size; axes]),
+            _ => Some(self.tile.clone()),
+        }
+    }
+
+    /// Refuses tiles and bins that no join has, also if the join then does without them.
+    pub(super) fn check(&self, axes: usize) -> Result<()> {
+        let tiling = Tiling {
+            size: self.tile_of(axes).unwrap_or(vec![1.0; axes]),
+            bins: self.bins.unwrap_or(1),
+        };
+        tiling.check(axes)
+    }
+}
+
 impl Eq for BoxOverlapOptions {}
 
 impl Hash for BoxOverlapOptions {
@@ -88,6 +110,7 @@ impl FromStr for BoxOverlapOptions {
 
     fn from_str(text: &str) -> Result<BoxOverlapOptions> {
         let mut options = BoxOverlapOptions::default();
+        let mut named = Vec::new();
         for part in text
             .split(',')
             .map(str::trim)
@@ -95,6 +118,10 @@ impl FromStr for BoxOverlapOptions {
         {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let (name, value) = (name.trim(), value.trim());
+            if named.contains(&name) {
+                return plan_err!("box_overlap: option {name} is given twice");
+            }
+            named.push(name);
             match name {
                 "method" => match METHODS.iter().find(|(name, _)| *name == value) {
                     Some((_, method)) => options.method = *method,
@@ -155,6 +182,7 @@ mod tests {
             ),
             ("bins=-1", "bins=-1 has to be a number"),
             ("tiles", "there is no option \"tiles\""),
+            ("bins=2, tile=1,bins=2", "option bins is given twice"),
         ] {
             let found = text.parse::<BoxOverlapOptions>().unwrap_err().to_string();
             assert!(found.contains(error), "{found}");

@@ -81,6 +81,7 @@ impl BoxOverlapNode {
         let a = box_type(left.schema(), &left_boxes)?;
         let b = box_type(right.schema(), &right_boxes)?;
         require_same_type([(&table(&left_boxes), &a), (&table(&right_boxes), &b)])?;
+        options.check(a.width / 2)?;
         let schema = build_join_schema(left.schema(), right.schema(), &join.into())?;
         Ok(BoxOverlapNode {
             left,

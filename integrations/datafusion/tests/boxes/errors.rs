@@ -87,6 +87,23 @@ async fn planning_fails_with_a_sentence() {
             "'good', 'box', 'bad', 'box', 'inner', 'method=tiles,tile=-1'",
             "the tile size -1 is not a finite number above 0",
         ),
+        // Options are checked whether tiles are used or not.
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'tile=1x2x3'",
+            "the tile size [1.0, 2.0, 3.0] has 3 numbers, but the boxes have 2 axes",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'method=replicate_left,tile=nan'",
+            "the tile size NaN is not a finite number above 0",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'bins=0'",
+            "0 bins: use 1 to 65536",
+        ),
+        (
+            "'good', 'box', 'bad', 'box', 'inner', 'tile=1,tile=2'",
+            "option tile is given twice",
+        ),
     ] {
         fails(&ctx, arguments, error).await;
     }
@@ -111,6 +128,45 @@ async fn rows_that_are_no_boxes_fail_with_their_table() {
     }
     let columns = "'nan', 'x0,y0,x1,y1', 'good', 'box', 'anti'";
     fails(&ctx, columns, "nan[x0, y0, x1, y1] is no box").await;
+}
+
+/// A table function sees the tables of the session only.
+#[tokio::test]
+async fn names_of_with_are_not_seen() {
+    let ctx = tables().await;
+    let with = "WITH good AS (SELECT * FROM bad), few AS (SELECT * FROM good)";
+    let sql =
+        |table| format!("{with} SELECT * FROM box_overlap('{table}', 'box', 'good g', 'box')");
+    assert_eq!(rows(&ctx, &sql("good a")).await.unwrap().len(), 2);
+    let error = rows(&ctx, &sql("few")).await.unwrap_err().to_string();
+    assert!(error.contains("names of WITH are not known"), "{error}");
+}
+
+#[tokio::test]
+async fn tables_without_an_end_are_refused() {
+    let ctx = tables().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("endless.csv");
+    std::fs::write(&file, "x0,y0,x1,y1\n0.5,0.5,1.5,1.5\n").unwrap();
+    let sql = format!(
+        "CREATE UNBOUNDED EXTERNAL TABLE endless (x0 DOUBLE, y0 DOUBLE, x1 DOUBLE, y1 DOUBLE) \
+         STORED AS CSV LOCATION '{}'",
+        file.display()
+    );
+    ctx.sql(&sql).await.unwrap();
+    let columns = "'x0,y0,x1,y1'";
+    for options in ["", "method=tiles", "method=tiles,tile=1"] {
+        for join in ["inner", "anti"] {
+            let arguments =
+                format!("'endless', {columns}, 'good', {columns}, '{join}', '{options}'");
+            fails(
+                &ctx,
+                &arguments,
+                "endless has no end, so it cannot be searched",
+            )
+            .await;
+        }
+    }
 }
 
 #[tokio::test]
