@@ -28,6 +28,9 @@ use super::schema::{Columns, bin_column};
 use crate::config;
 use crate::node::common_methods;
 
+/// The name in EXPLAIN and in errors.
+pub(super) const NAME: &str = "BoxOverlapExec";
+
 /// A join of two inputs on their overlapping boxes.
 ///
 /// If one side is replicated, it is collected whole, once for all partitions, and the other side is
@@ -118,7 +121,7 @@ impl BoxOverlapExec {
         let partitions = input.output_partitioning().partition_count();
         if partitions != 1 {
             return internal_err!(
-                "BoxOverlapExec: the replicated input has {partitions} partitions, and not 1"
+                "{NAME}: the replicated input has {partitions} partitions, and not 1"
             );
         }
         // The value is valid even if a thread panicked.
@@ -147,7 +150,7 @@ impl DisplayAs for BoxOverlapExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(
             f,
-            "BoxOverlapExec: join={:?}, left={}, right={}, placement={}",
+            "{NAME}: join={:?}, left={}, right={}, placement={}",
             self.parameters.join,
             self.parameters.left.describe(&self.left.schema()),
             self.parameters.right.describe(&self.right.schema()),
@@ -168,7 +171,7 @@ impl DisplayAs for BoxOverlapExec {
 }
 
 impl ExecutionPlan for BoxOverlapExec {
-    common_methods!("BoxOverlapExec", inputs: [left, right], expressions: [bins]);
+    common_methods!(NAME, inputs: [left, right], expressions: [bins]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let key = |bin: &Arc<dyn PhysicalExpr>| Distribution::KeyPartitioned(vec![Arc::clone(bin)]);
@@ -231,7 +234,7 @@ impl ExecutionPlan for BoxOverlapExec {
             [partition, self.properties.partitioning.partition_count()],
             &self.metrics,
             &context,
-        )?;
+        );
         let inputs = [&self.left, &self.right];
         let input = |side: usize| inputs[side].execute(partition, Arc::clone(&context));
         match self.parameters.placement {

@@ -13,16 +13,13 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
 use super::box_type::BoxColumns;
+use super::exec::NAME;
 use super::gather::{Gathered, Gatherer};
 use super::output::{Send, Sink};
 use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
 use super::schema::Columns;
 use super::search::{PAIR_BYTES, ROW_BYTES, Search, Side};
-use crate::config;
-use crate::error::external;
 use crate::memory;
-
-const NAME: &str = "BoxOverlapExec";
 
 /// The replicated input, as soon as it is read.
 pub type Build = Shared<BoxFuture<'static, Result<Arc<Loaded>, Arc<DataFusionError>>>>;
@@ -66,7 +63,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Prepares a partition, of `[its number, their number]`, and opens its device.
+    /// Prepares a partition, of `[its number, their number]`.
     pub fn new(
         parameters: &BoxOverlapParameters,
         columns: Columns,
@@ -74,7 +71,7 @@ impl Partition {
         [partition, partitions]: [usize; 2],
         metrics: &ExecutionPlanMetricsSet,
         context: &TaskContext,
-    ) -> Result<Partition> {
+    ) -> Partition {
         let counter = |name| MetricBuilder::new(metrics).counter(name, partition);
         let time = |name| MetricBuilder::new(metrics).subset_time(name, partition);
         let sink = Sink {
@@ -85,7 +82,7 @@ impl Partition {
             take_time: time("take_time"),
         };
         let search = Search {
-            device: config::open(parameters.device).map_err(external(NAME))?,
+            device: parameters.device,
             join: parameters.join,
             placement: parameters.placement.clone(),
             batch_pairs: parameters.batch_pairs,
@@ -93,14 +90,14 @@ impl Partition {
             searches: counter("searches"),
             search_time: time("search_time"),
         };
-        Ok(Partition {
+        Partition {
             parameters: parameters.clone(),
             search,
             partitions,
             pool: Arc::clone(context.memory_pool()),
             input_rows: counter("input_rows"),
             input_bytes: counter("input_bytes"),
-        })
+        }
     }
 
     /// Reads the whole input that is replicated.

@@ -7,11 +7,12 @@ use gridstride::Device;
 use gridstride::box_overlap::BoxOverlap;
 
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes};
+use super::exec::NAME;
 use super::output::{Output, Sink, state};
 use super::parameters::{BoxJoinType, Placement};
 use super::rows::Rows;
 use super::slices::Slices;
-use crate::config;
+use crate::config::{self, DeviceName};
 use crate::error::external;
 use crate::memory;
 
@@ -29,7 +30,8 @@ type Emit<'a> = dyn Fn(&[u32], &[u32]) -> Result<()> + 'a;
 /// All searches of a partition.
 #[derive(Clone)]
 pub struct Search {
-    pub device: Device,
+    /// Opening a device takes long: the searches do it, on threads that may block.
+    pub device: DeviceName,
     pub join: BoxJoinType,
     pub placement: Placement,
     pub batch_pairs: usize,
@@ -63,8 +65,12 @@ impl Search {
             (AnyBoxes::F32(a), AnyBoxes::F32(b)) => self.join(left, right, [a, b], bin, memory),
             (AnyBoxes::F64(a), AnyBoxes::F64(b)) => self.join(left, right, [a, b], bin, memory),
             (AnyBoxes::I32(a), AnyBoxes::I32(b)) => self.join(left, right, [a, b], bin, memory),
-            _ => internal_err!("BoxOverlapExec: two types of coordinates"),
+            _ => internal_err!("{NAME}: two types of coordinates"),
         }
+    }
+
+    fn device(&self) -> Result<Device> {
+        config::open(self.device).map_err(external(NAME))
     }
 
     fn join<T: ArrowCoordinate>(
@@ -111,9 +117,10 @@ impl Search {
         if a.len() == 0 || b.len() == 0 {
             return Ok(vec![false; a.len()]);
         }
+        let device = self.device()?;
         self.searches.add(1);
         let timer = self.search_time.timer();
-        let mut slices = Slices::new(&self.device, [a, b], self.batch_pairs)?;
+        let mut slices = Slices::new(&device, [a, b], self.batch_pairs)?;
         timer.done();
         let matched = slices.counts().iter().map(|&count| count > 0).collect();
         let memory = memory.new_empty();
@@ -123,7 +130,7 @@ impl Search {
             let _timer = self.search_time.timer();
             self.searches.add(1);
             drop(slices);
-            slices = Slices::new(&self.device, [a, b], granted)?;
+            slices = Slices::new(&device, [a, b], granted)?;
         }
         loop {
             let timer = self.search_time.timer();
@@ -158,12 +165,13 @@ impl Search {
         if a.len() == 0 || b.len() == 0 {
             return Ok(vec![false; a.len()]);
         }
+        let device = self.device()?;
         self.searches.add(1);
         let timer = self.search_time.timer();
-        let _turn = config::turn(&self.device);
-        let counts = BoxOverlap::new().counts(&self.device, a.view(), b.view());
+        let _turn = config::turn(&device);
+        let counts = BoxOverlap::new().counts(&device, a.view(), b.view());
         timer.done();
-        let counts = counts.map_err(external("BoxOverlapExec"))?;
+        let counts = counts.map_err(external(NAME))?;
         Ok(counts.iter().map(|&count| count > 0).collect())
     }
 

@@ -6,6 +6,7 @@ use gridstride::box_overlap::{BoxOverlap, OverlapSlice, OverlapSlices};
 use gridstride::ndarray::s;
 
 use super::boxes::{ArrowCoordinate, Boxes};
+use super::exec::NAME;
 use crate::config;
 use crate::error::external;
 
@@ -53,7 +54,7 @@ impl<'a, T: ArrowCoordinate> Slices<'a, T> {
 }
 
 fn failed(error: gridstride::Error) -> datafusion::common::DataFusionError {
-    external("BoxOverlapExec")(error)
+    external(NAME)(error)
 }
 
 impl<T: ArrowCoordinate> Iterator for Slices<'_, T> {

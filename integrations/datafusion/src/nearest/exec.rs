@@ -21,12 +21,13 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 use futures::{FutureExt, StreamExt, TryFutureExt, TryStreamExt};
+use gridstride::Device;
 
 use super::gather::{Gathered, Gatherer};
 use super::parameters::NearestParameters;
 use super::search::{Database, Measures, Vectors};
 use super::stream::{Loading, Queries, References, Work, not_joined, run};
-use crate::config;
+use crate::config::{self, DeviceName};
 use crate::error::external;
 use crate::node::common_methods;
 
@@ -131,11 +132,12 @@ impl NearestExec {
         let consumer = MemoryConsumer::new(format!("{NAME}[references]"));
         let reservation = consumer.register(context.memory_pool());
         let gatherer = Gatherer::new(self.parameters.references.clone(), 0, reservation);
-        let device = config::open(self.parameters.device).map_err(external(NAME))?;
+        let device = self.parameters.device;
         let rows = MetricBuilder::new(&self.metrics).global_counter("reference_rows");
         let is_double = self.parameters.is_double(&self.queries.schema());
         let load = async move {
-            let Some(gathered) = load(input, gatherer, gather_time, rows).await? else {
+            let loaded = load(input, gatherer, device, gather_time, rows).await?;
+            let Some((gathered, device)) = loaded else {
                 return Ok(None);
             };
             let vectors = gathered.vectors.clone();
@@ -152,22 +154,26 @@ impl NearestExec {
     }
 }
 
-/// Gathers the whole input.
+/// Gathers the whole input, and opens the device if there are rows.
 async fn load(
     mut input: SendableRecordBatchStream,
     mut gatherer: Gatherer,
+    device: DeviceName,
     gather_time: Time,
     rows: Count,
-) -> Result<Option<Gathered>> {
+) -> Result<Option<(Gathered, Device)>> {
     while let Some(batch) = input.try_next().await? {
         let _timer = gather_time.timer();
         gatherer.push(&batch)?;
     }
     rows.add(gatherer.rows());
-    // Copying the vectors of gigabytes takes long enough for a thread of its own.
+    // Copying the vectors of gigabytes and opening a device take long enough for a thread of its own.
     let task = SpawnedTask::spawn_blocking(move || {
-        let _timer = gather_time.timer();
-        gatherer.take()
+        let timer = gather_time.timer();
+        let gathered = gatherer.take()?;
+        timer.done();
+        let with_device = |gathered| Ok((gathered, config::open(device).map_err(external(NAME))?));
+        gathered.map(with_device).transpose()
     });
     task.join_unwind().await.map_err(not_joined)?
 }

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use datafusion::arrow::array::{ArrayRef, Float32Array, RecordBatch};
 use datafusion::execution::memory_pool::{FairSpillPool, GreedyMemoryPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 
 use crate::tables::{
-    Coordinates, Random, by_boxes, lines, physical_plan, reference, register_split, rows, session,
-    set, table, two_tables,
+    Coordinates, JOINS, Random, by_boxes, lines, physical_plan, reference, register_split, rows,
+    session, set, table, two_tables,
 };
 
 async fn plan(ctx: &SessionContext, join: &str, options: &str) -> String {
@@ -222,11 +223,45 @@ async fn dropping_the_stream_stops_the_search() {
     assert_eq!(rows(&ctx, &limited).await.unwrap().len(), 5);
 }
 
+/// A physical plan keeps the replicated rows of its first run.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_runs_twice() {
+async fn a_plan_runs_twice_and_again_after_a_reset() {
     let ctx = two_tables(session(2, 100), 5, (60, 3, Coordinates::I32));
-    let joined = ctx.sql(&by_boxes("box", "inner", "")).await.unwrap();
-    let expected = rows(&ctx, &reference(3, "inner")).await.unwrap().len();
-    assert_eq!(joined.clone().count().await.unwrap(), expected);
-    assert_eq!(joined.count().await.unwrap(), expected);
+    for join in JOINS {
+        let expected = rows(&ctx, &reference(3, join)).await.unwrap();
+        for options in ["", "method=tiles,bins=5"] {
+            let joined = ctx.sql(&by_boxes("box", join, options)).await.unwrap();
+            let plan = joined.create_physical_plan().await.unwrap();
+            let run = async |plan: &Arc<dyn ExecutionPlan>| {
+                lines(&collect(Arc::clone(plan), ctx.task_ctx()).await.unwrap())
+            };
+            assert_eq!(run(&plan).await, expected, "{join} {options}");
+            // Exchanges between partitions run once.
+            if options.is_empty() {
+                assert_eq!(run(&plan).await, expected, "{join} {options}");
+            }
+            let plan = reset_plan_states(plan).unwrap();
+            assert_eq!(run(&plan).await, expected, "{join} {options}");
+        }
+    }
+}
+
+/// Devices are opened on threads that may block, which execution of a plan does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn execution_opens_no_device() {
+    let ctx = two_tables(session(2, 100), 5, (60, 2, Coordinates::F32));
+    set(&ctx, "device", "cuda:1000").await;
+    for join in JOINS {
+        for options in ["", "method=tiles,bins=5"] {
+            let joined = ctx.sql(&by_boxes("box", join, options)).await.unwrap();
+            let plan = joined.create_physical_plan().await.unwrap();
+            let node = find(&plan).expect("a BoxOverlapExec");
+            let stream = node.execute(0, ctx.task_ctx());
+            drop(stream.expect("an error of the stream only"));
+            let plan = reset_plan_states(plan).unwrap();
+            let error = collect(plan, ctx.task_ctx()).await.unwrap_err().to_string();
+            let expected = "BoxOverlapExec: device cuda:1000 cannot be used";
+            assert!(error.contains(expected), "{error}");
+        }
+    }
 }

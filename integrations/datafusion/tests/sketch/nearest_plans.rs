@@ -187,3 +187,18 @@ async fn references_without_an_end_are_refused() {
     let error = NearestExec::try_new(parameters, queries.clone(), Arc::new(endless)).unwrap_err();
     assert!(error.to_string().contains("have no end"), "{error}");
 }
+
+/// The device is opened on a thread that may block, which execution of a plan does not.
+#[tokio::test]
+async fn execution_opens_no_device() {
+    let mut random = Random(7);
+    let context = session("cuda:1000", 1, 8).await;
+    register_random(&context, "queries", (3, 2, false), 1, &mut random);
+    register_random(&context, "refs", (3, 2, false), 1, &mut random);
+    let plan = planned(&context, &ours(2)).await;
+    let stream = find(&plan).unwrap().execute(0, context.task_ctx());
+    let mut stream = stream.expect("an error of the stream only");
+    let error = stream.next().await.unwrap().unwrap_err().to_string();
+    let expected = "NearestExec: device cuda:1000 cannot be used";
+    assert!(error.contains(expected), "{error}");
+}
