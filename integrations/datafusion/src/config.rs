@@ -21,7 +21,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use datafusion::common::config::ConfigExtension;
-use datafusion::common::{config_field, config_namespace};
+use datafusion::common::{config_err, config_field, config_namespace};
 use datafusion::config::{ConfigEntry, ConfigField, ConfigOptions, ExtensionOptions, Visit};
 use datafusion::execution::TaskContext;
 use gridstride::device::DeviceKind;
@@ -69,7 +69,18 @@ impl ExtensionOptions for GridstrideConfig {
     }
 
     fn set(&mut self, key: &str, value: &str) -> datafusion::common::Result<()> {
-        ConfigField::set(self, key, value)
+        let mut changed = self.clone();
+        ConfigField::set(&mut changed, key, value)?;
+        for (name, number) in [
+            ("batch_rows", changed.batch_rows),
+            ("box_pairs", changed.box_pairs),
+        ] {
+            if number == 0 {
+                return config_err!("{}.{name} is 0, and has to be 1 or more", Self::PREFIX);
+            }
+        }
+        *self = changed;
+        Ok(())
     }
 
     fn entries(&self) -> Vec<ConfigEntry> {
@@ -288,6 +299,21 @@ mod tests {
                 .iter()
                 .all(|option| option.key.starts_with("gridstride."))
         );
+    }
+
+    #[test]
+    fn calls_and_slices_have_at_least_one_row() {
+        let mut options = ConfigOptions::new();
+        options.extensions.insert(GridstrideConfig::default());
+        for name in ["gridstride.batch_rows", "gridstride.box_pairs"] {
+            let error = options.set(name, "0").unwrap_err().strip_backtrace();
+            let expected = format!("{name} is 0, and has to be 1 or more");
+            assert!(error.contains(&expected), "{error}");
+            options.set(name, "1").unwrap();
+        }
+        let found = GridstrideConfig::of(&options);
+        assert_eq!((found.batch_rows, found.box_pairs), (1, 1));
+        options.set("gridstride.box_tile_rows", "0").unwrap();
     }
 
     #[tokio::test]

@@ -9,9 +9,10 @@ use datafusion::arrow::datatypes::Int32Type;
 use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::prelude::SessionContext;
+use gridstride_datafusion::config::GridstrideConfig;
 
 use crate::plans::{chains, count, limited};
-use crate::tables::{physical_plan, rows, session, set};
+use crate::tables::{physical_plan, rows, session};
 
 /// Registers a table of boxes [i, i + 1] along x with names, 100 rows in each of `batches`.
 fn register(ctx: &SessionContext, table: &str, names: impl Fn() -> ArrayRef, batches: usize) {
@@ -114,6 +115,7 @@ async fn pairs_come_in_slices_that_fit() {
     }
 }
 
+/// SQL refuses 0, and Rust cannot.
 #[tokio::test]
 async fn batches_of_no_rows_are_batches_of_a_row() {
     let ctx = session(2, 100);
@@ -121,7 +123,20 @@ async fn batches_of_no_rows_are_batches_of_a_row() {
     ctx.sql("CREATE VIEW none AS SELECT * FROM r WHERE id < 0")
         .await
         .unwrap();
-    set(&ctx, "batch_rows", 0).await;
+    let refused = ctx.sql("SET gridstride.batch_rows = 0").await;
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("has to be 1 or more")
+    );
+    {
+        let state = ctx.state_ref();
+        let mut state = state.write();
+        let extensions = &mut state.config_mut().options_mut().extensions;
+        let options = extensions.get_mut::<GridstrideConfig>().unwrap();
+        options.batch_rows = 0;
+    }
     let columns = "x0,y0,x1,y1";
     for (join, left) in [("anti", 10), ("left", 10), ("semi", 0), ("inner", 0)] {
         let sql = format!(
