@@ -104,6 +104,9 @@ pub fn into_buffer<T: ArrowNativeType>(array: Array1<T>) -> ScalarBuffer<T> {
 }
 
 /// Converts the rows of an array to lists, null where `nulls` says so.
+///
+/// # Panics
+/// If there are more or fewer `nulls` than rows, or more columns than Arrow's lists have elements.
 pub fn into_list<T: ArrowPrimitiveType>(
     array: Array2<T::Native>,
     nulls: Option<NullBuffer>,
@@ -118,7 +121,9 @@ pub fn into_list<T: ArrowPrimitiveType>(
     let numbers = PrimitiveArray::<T>::new(into_buffer(flat), None);
     let field = Arc::new(Field::new_list_field(T::DATA_TYPE, true));
     let size = i32::try_from(columns).expect("the number of columns fits into Arrow's type");
-    FixedSizeListArray::new(field, size, Arc::new(numbers), nulls)
+    let lists =
+        FixedSizeListArray::try_new_with_length(field, size, Arc::new(numbers), nulls, rows);
+    lists.expect("there are as many numbers and nulls as the rows need")
 }
 
 #[cfg(test)]
@@ -177,6 +182,13 @@ mod tests {
         let buffer = into_buffer(slice);
         assert_eq!(&buffer[..], [2, 3]);
         assert_eq!(buffer.as_ptr(), place.wrapping_add(1));
+    }
+
+    #[test]
+    fn rows_without_columns_stay_rows() {
+        let lists = into_list::<Float32Type>(Array2::zeros((3, 0)), None);
+        assert_eq!(lists.len(), 3);
+        assert_eq!(rows::<Float32Type>(&lists).unwrap().dim(), (3, 0));
     }
 
     #[test]
