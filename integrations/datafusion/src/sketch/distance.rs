@@ -39,7 +39,9 @@ impl ScalarUDFImpl for SketchDistanceFunction {
         let [a, b] = types else {
             return plan_err!("{NAME} takes 2 arguments, and there are {}", types.len());
         };
+        let null = list_of(DataType::Float32, 1);
         let both = match (a, b) {
+            (DataType::Null, DataType::Null) => [&null, &null],
             (DataType::Null, other) | (other, DataType::Null) => [other, other],
             _ => [a, b],
         };
@@ -56,8 +58,7 @@ impl ScalarUDFImpl for SketchDistanceFunction {
         } else {
             DataType::Float32
         };
-        let item = Arc::new(Field::new_list_field(element, true));
-        Ok(vec![DataType::FixedSizeList(item, length); 2])
+        Ok(vec![list_of(element, length); 2])
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
@@ -78,6 +79,10 @@ impl ScalarUDFImpl for SketchDistanceFunction {
             false => ColumnarValue::Array(distances),
         })
     }
+}
+
+fn list_of(element: DataType, length: i32) -> DataType {
+    DataType::FixedSizeList(Arc::new(Field::new_list_field(element, true)), length)
 }
 
 /// Returns the type and the number of a list's numbers.

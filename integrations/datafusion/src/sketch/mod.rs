@@ -14,7 +14,7 @@
 //! - `dim`, the numbers of a sketch, is 1 to 4096; `tuple`, the letters of a tuple, is 1 to 8; `seed`
 //!   is that of the random tables. Sketches can be compared if these and the alphabet are the same.
 //! - `alphabet` is `'dna'` (the default: A, C, G, T, and U for T, in upper or lower case),
-//!   `'protein'`, or the letters themselves, such as `'01'`, in their case.
+//!   `'protein'`, or the letters themselves, such as `'01'`, in their case: bytes of ASCII.
 //! - `options` are words with commas between them. `normalize` divides by the number of tuples, so
 //!   that sequences of different lengths can be compared. `skip` leaves out bytes that are not in the
 //!   alphabet, such as N in DNA; otherwise they are errors.

@@ -77,10 +77,17 @@ fn integer(index: usize, value: Option<&ScalarValue>, least: u64, most: u64) -> 
     };
     match number {
         Some(ScalarValue::UInt64(Some(number))) if (least..=most).contains(&number) => Ok(number),
-        _ => plan_err!(
-            "{NAME}: argument {}, {name}, is {value}, not a whole number from {least} to {most}",
-            index + 2
-        ),
+        _ => {
+            let of_type = match value.data_type().is_integer() {
+                true => String::new(),
+                false => format!(" of type {}", value.data_type()),
+            };
+            plan_err!(
+                "{NAME}: argument {}, {name}, is {value}{of_type}, not a whole number from {least} to \
+                 {most}",
+                index + 2
+            )
+        }
     }
 }
 
@@ -102,6 +109,10 @@ fn alphabet(name: &str) -> Result<Alphabet> {
     match name.to_ascii_lowercase().as_str() {
         "dna" => Ok(Alphabet::dna()),
         "protein" => Ok(Alphabet::protein()),
+        _ if !name.is_ascii() => plan_err!(
+            "{NAME}: argument 5, alphabet, is '{name}', and has letters beyond ASCII: a letter is one \
+             byte of the sequence"
+        ),
         _ => match Alphabet::new(name.as_bytes()) {
             Ok(alphabet) => Ok(alphabet),
             Err(error) => plan_err!(

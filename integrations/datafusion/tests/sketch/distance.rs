@@ -65,4 +65,6 @@ async fn distances_agree_with_those_of_the_engine() {
     assert_eq!(rows(&context, nulls).await.unwrap(), ["0"]);
     let query = "SELECT sketch_distance(NULL, a) IS NULL, count(*) FROM pairs GROUP BY 1";
     assert_eq!(rows(&context, query).await.unwrap(), ["true|100"]);
+    let query = "SELECT sketch_distance(NULL, NULL) IS NULL, count(*) FROM pairs GROUP BY 1";
+    assert_eq!(rows(&context, query).await.unwrap(), ["true|100"]);
 }

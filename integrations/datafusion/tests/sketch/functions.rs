@@ -177,7 +177,15 @@ async fn errors_say_what_to_do() {
         ),
         (
             "tensor_sketch('A', 8.5, 2, 0)",
-            "argument 2, dim, is 8.5, not a whole number",
+            "argument 2, dim, is 8.5 of type Float64, not a whole number",
+        ),
+        (
+            "tensor_sketch('A', 4.0, 2, 0)",
+            "argument 2, dim, is 4 of type Float64, not a whole number",
+        ),
+        (
+            "tensor_sketch('ä', 8, 2, 0, 'äö')",
+            "argument 5, alphabet, is 'äö', and has letters beyond ASCII",
         ),
         (
             "tensor_sketch('A', 8, 2, -1)",
