@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
-use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::metrics::{Count, Time};
@@ -28,6 +28,7 @@ use crate::error::external;
 pub(super) struct Work {
     pub parameters: Arc<TimeBucketParameters>,
     pub buckets: TimeBuckets,
+    /// The columns of the output.
     pub schema: SchemaRef,
     pub input_bytes: Count,
     pub calls: Count,
@@ -38,6 +39,10 @@ pub(super) struct Work {
 
 /// The buckets of a chunk.
 pub(super) struct Buckets {
+    /// The key of each series, if the output has series. The keys of all buckets could have more text
+    /// than an array holds.
+    pub keys: Option<ArrayRef>,
+    /// The columns of the output after the series.
     pub batch: RecordBatch,
     /// When the buckets begin.
     pub starts: Int64Array,
@@ -45,7 +50,7 @@ pub(super) struct Buckets {
     pub offsets: Vec<usize>,
     /// Whether the first series goes on from the chunk before.
     pub continues: bool,
-    /// The memory of the batch, twice if empty buckets are filled.
+    /// The memory of the keys and of the batch, which is twice if empty buckets are filled.
     pub reservation: MemoryReservation,
 }
 
@@ -174,9 +179,7 @@ impl Work {
         let starts = Int64Array::new(into_buffer(starts), None).slice(dropped, rows);
 
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
-        if let Some(series) = series(&chunk, &offsets)? {
-            arrays.push(series);
-        }
+        arrays.extend(keys(&chunk)?);
         arrays.push(Arc::new(starts.clone()));
         for (column, method) in columns.into_iter().zip(&methods) {
             arrays.push(match is_count(method) {
@@ -201,7 +204,11 @@ impl Work {
                     .map_err(|error| self.not_held(error.into(), field))?;
             }
         }
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)?;
+        // A column has a row for each bucket, and the keys one for each series.
+        let columns = arrays.split_off(arrays.len() - 1 - methods.len());
+        let keys = arrays.pop();
+        let fields = &self.schema.fields()[usize::from(keys.is_some())..];
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns)?;
         let Chunk {
             continues,
             reservation,
@@ -209,13 +216,15 @@ impl Work {
             ..
         } = chunk;
         drop(pieces);
-        let bytes = batch.get_array_memory_size() * self.parameters.copies_of_buckets();
+        let bytes = keys.as_ref().map_or(0, |keys| keys.get_array_memory_size())
+            + batch.get_array_memory_size() * self.parameters.copies_of_buckets();
         reservation.try_resize(bytes).map_err(|error| {
             error.context(format!(
                 "{NAME}: the memory does not suffice for {rows} buckets"
             ))
         })?;
         Ok(Buckets {
+            keys,
             batch,
             starts,
             offsets,
@@ -225,9 +234,9 @@ impl Work {
     }
 }
 
-/// Returns the series of each row of the output. Only one row of each series is read: arrays of all
-/// points may have a dictionary each, and long texts.
-fn series(chunk: &Chunk, offsets: &[usize]) -> Result<Option<ArrayRef>> {
+/// Returns the key of each series, from one of its rows: arrays of all points may have a dictionary
+/// each, and long texts.
+fn keys(chunk: &Chunk) -> Result<Option<ArrayRef>> {
     let mut keys = Vec::new();
     for runs in chunk.runs.chunk_by(|a, b| a.key.0 == b.key.0) {
         let Some(series) = &chunk.pieces[runs[0].key.0].series else {
@@ -239,16 +248,11 @@ fn series(chunk: &Chunk, offsets: &[usize]) -> Result<Option<ArrayRef>> {
     let keys: Vec<&dyn Array> = keys.iter().map(AsRef::as_ref).collect();
     let keys = concat(&keys)?;
     // Views would keep the texts of all points.
-    let keys: ArrayRef = match keys.data_type() {
+    Ok(Some(match keys.data_type() {
         DataType::Utf8View => Arc::new(keys.as_string_view().gc()),
         DataType::BinaryView => Arc::new(keys.as_binary_view().gc()),
         _ => keys,
-    };
-    let mut numbers = Vec::with_capacity(offsets[offsets.len() - 1]);
-    for (number, buckets) in offsets.windows(2).enumerate() {
-        numbers.resize(buckets[1], number as u64);
-    }
-    Ok(Some(take(&keys, &UInt64Array::from(numbers), None)?))
+    }))
 }
 
 /// Returns the numbers of arrays one after the other, with one number in front. A single array is

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array, new_null_array,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take, take_record_batch};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
 
@@ -17,15 +17,22 @@ use super::parameters::{TimeBucketParameters, integer};
 /// Splits the rows of chunks to batches, with rows for empty buckets among them.
 pub(super) struct Filler {
     parameters: Arc<TimeBucketParameters>,
+    /// The columns of the output.
+    schema: SchemaRef,
     batch_size: usize,
-    /// The row before the next chunk, and when its bucket begins.
+    /// The row before the next chunk, without its series, and when its bucket begins.
     last: Option<(RecordBatch, i64)>,
 }
 
 impl Filler {
-    pub fn new(parameters: Arc<TimeBucketParameters>, batch_size: usize) -> Filler {
+    pub fn new(
+        parameters: Arc<TimeBucketParameters>,
+        schema: SchemaRef,
+        batch_size: usize,
+    ) -> Filler {
         Filler {
             parameters,
+            schema,
             batch_size,
             last: None,
         }
@@ -34,6 +41,7 @@ impl Filler {
     /// Returns the batches of a chunk.
     pub fn batches(&mut self, buckets: Buckets) -> Result<Batches> {
         let Buckets {
+            keys,
             batch,
             starts,
             mut offsets,
@@ -64,6 +72,8 @@ impl Filler {
         });
         let begin = usize::from(fills.is_some() && row.is_some());
         Ok(Batches {
+            schema: Arc::clone(&self.schema),
+            keys,
             fills: fills.transpose()?,
             row: begin,
             next: None,
@@ -85,13 +95,10 @@ impl Filler {
         starts: &Int64Array,
         before: Option<&(RecordBatch, i64)>,
     ) -> Result<Source> {
-        let first_method = batch.num_columns() - self.parameters.methods.0.len();
         let mut columns = Vec::new();
-        for (index, column) in batch.columns().iter().enumerate() {
-            let filling = match index < first_method {
-                true => new_null_array(column.data_type(), 1),
-                false => filling(self.parameters.options.fill, column.data_type()),
-            };
+        // The first column has the timestamps.
+        for (index, column) in batch.columns().iter().enumerate().skip(1) {
+            let filling = filling(self.parameters.options.fill, column.data_type());
             let row = before.map(|(row, _)| row.column(index).as_ref());
             let parts: Vec<_> = row.into_iter().chain([column.as_ref(), &filling]).collect();
             columns.push(concat(&parts)?);
@@ -99,7 +106,6 @@ impl Filler {
         let before = before.map(|(_, start)| *start);
         Ok(Source {
             columns,
-            first_method,
             starts: before
                 .into_iter()
                 .chain(starts.values().iter().copied())
@@ -122,9 +128,8 @@ fn filling(fill: Fill, data_type: &DataType) -> ArrayRef {
 /// The rows from which batches are taken: those of a chunk, with the row before it in front if its
 /// series goes on, and at the end the row of an empty bucket.
 struct Source {
+    /// The columns of the methods.
     columns: Vec<ArrayRef>,
-    /// The index of the first column that is filled.
-    first_method: usize,
     /// When the bucket of each row begins, except the last row.
     starts: Vec<i64>,
     /// Whether empty buckets repeat the row before them.
@@ -133,6 +138,10 @@ struct Source {
 
 /// The batches of a chunk.
 pub(super) struct Batches {
+    schema: SchemaRef,
+    /// The key of each series.
+    keys: Option<ArrayRef>,
+    /// The columns after the series.
     batch: RecordBatch,
     fills: Option<Source>,
     /// The first row of each series, and the number of rows.
@@ -152,9 +161,10 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         let Some(source) = self.fills.take() else {
             let rows = self.batch_size.min(self.batch.num_rows() - self.row);
-            let batch = self.batch.slice(self.row, rows);
+            let columns = self.batch.slice(self.row, rows).columns().to_vec();
+            let series = self.row..self.row + rows;
             self.row += rows;
-            return (rows > 0).then_some(Ok(batch));
+            return (rows > 0).then(|| self.with_series(series, columns));
         };
         let rows = self.rows(&source);
         let found = (!rows.starts.is_empty()).then(|| self.taken(&source, rows));
@@ -167,8 +177,8 @@ impl Iterator for Batches {
 #[derive(Default)]
 struct Rows {
     starts: Vec<i64>,
-    /// The row of the source with the series.
-    series: Vec<u64>,
+    /// A row of the source in the same series.
+    series: Vec<usize>,
     /// The row of the source with the methods' values.
     values: Vec<u64>,
 }
@@ -187,16 +197,18 @@ impl Batches {
                 (None, false) => i128::from(source.starts[self.row - 1]) + self.every,
             };
             if next < i128::from(start) {
-                let before = self.row as u64 - 1;
+                let before = self.row - 1;
                 // It is between two timestamps.
                 rows.starts.push(next as i64);
                 rows.series.push(before);
-                rows.values
-                    .push(if source.repeats { before } else { filling });
+                rows.values.push(match source.repeats {
+                    true => before as u64,
+                    false => filling,
+                });
                 self.next = Some(next + self.every);
             } else {
                 rows.starts.push(start);
-                rows.series.push(self.row as u64);
+                rows.series.push(self.row);
                 rows.values.push(self.row as u64);
                 self.row += 1;
                 self.next = None;
@@ -206,26 +218,37 @@ impl Batches {
     }
 
     fn taken(&self, source: &Source, rows: Rows) -> Result<RecordBatch> {
-        let (series, values) = (
-            UInt64Array::from(rows.series),
-            UInt64Array::from(rows.values),
-        );
-        let schema = self.batch.schema();
+        let values = UInt64Array::from(rows.values);
         let options = CastOptions {
             safe: false,
             ..Default::default()
         };
-        let mut starts = Some(Int64Array::from(rows.starts));
-        let mut columns = Vec::with_capacity(source.columns.len());
-        for (index, column) in source.columns.iter().enumerate() {
-            columns.push(match starts.take_if(|_| index + 1 == source.first_method) {
-                Some(starts) => {
-                    cast_with_options(&starts, schema.field(index).data_type(), &options)?
-                }
-                None if index < source.first_method => take(column, &series, None)?,
-                None => take(column, &values, None)?,
-            });
+        let starts = Int64Array::from(rows.starts);
+        let timestamps = self.batch.column(0).data_type();
+        let mut columns = vec![cast_with_options(&starts, timestamps, &options)?];
+        for column in &source.columns {
+            columns.push(take(column, &values, None)?);
         }
-        Ok(RecordBatch::try_new(schema, columns)?)
+        self.with_series(rows.series, columns)
+    }
+
+    /// Puts the series of rows, in ascending order, in front of their other columns.
+    fn with_series(
+        &self,
+        rows: impl IntoIterator<Item = usize>,
+        mut columns: Vec<ArrayRef>,
+    ) -> Result<RecordBatch> {
+        if let Some(keys) = &self.keys {
+            let mut series = 0;
+            let numbers = rows.into_iter().map(|row| {
+                while self.offsets[series + 1] <= row {
+                    series += 1;
+                }
+                series as u64
+            });
+            let numbers = UInt64Array::from_iter_values(numbers);
+            columns.insert(0, take(keys, &numbers, None)?);
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn run(
         input_rows: counter("input_rows"),
         gather_time: work.gather_time.clone(),
     };
-    let mut filler = Filler::new(parameters, context.session_config().batch_size());
+    let batch_size = context.session_config().batch_size();
+    let mut filler = Filler::new(parameters, Arc::clone(&schema), batch_size);
     let calls = Calls {
         gathering,
         work,

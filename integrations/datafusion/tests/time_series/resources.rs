@@ -228,3 +228,35 @@ async fn calls_are_divided_if_the_memory_of_the_device_does_not_suffice() {
     }
     panic!("{:?} bytes of the device", device.memory_used());
 }
+
+/// An array of texts holds 2 GiB at most, and the buckets of a call may need more.
+#[tokio::test]
+async fn series_of_gigabytes_of_text() {
+    const ROWS: i64 = 64;
+    const BATCHES: i64 = 34;
+    let series: ArrayRef = Arc::new(StringArray::from(vec!["s".repeat(1 << 20); ROWS as usize]));
+    let batches = (0..BATCHES).map(|index| {
+        let times = Int64Array::from_iter_values(index * ROWS..(index + 1) * ROWS);
+        let values = Float64Array::from(vec![1.0; ROWS as usize]);
+        RecordBatch::try_from_iter([
+            ("s", Arc::clone(&series)),
+            ("t", Arc::new(times)),
+            ("v", Arc::new(values)),
+        ])
+        .unwrap()
+    });
+    let ctx = crate::common::session(1);
+    set(&ctx, "datafusion.execution.batch_size", &ROWS.to_string());
+    register(&ctx, "points", vec![batches.collect()], true);
+    for fill in ["none", "null"] {
+        let query = format!(
+            "SELECT count(series) AS n
+            FROM time_buckets('points', 's', 't', 'v', '1', 'count', 'fill={fill}')"
+        );
+        let found = text(&ctx, &query).await;
+        assert!(
+            found.contains(&format!("| {} |", ROWS * BATCHES)),
+            "{found}"
+        );
+    }
+}
