@@ -67,18 +67,20 @@ impl Unit {
     /// If the text is no duration, or not a whole number of units.
     pub fn every(self, column: &str, text: &str) -> Result<i64> {
         let (number, name) = split(text);
-        if name.is_empty()
-            && let Ok(units) = number.parse::<i64>()
-        {
-            return match (self, units) {
+        let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        if name.is_empty() && is_whole {
+            return match (self, number.parse()) {
                 (Unit::Time(..), _) => plan_err!(
                     "{FUNCTION}: the length of a bucket, {text:?}, lacks its unit: {}",
                     unit_names()
                 ),
-                (Unit::Plain, 0) => {
+                (Unit::Plain, Ok(0)) => {
                     plan_err!("{FUNCTION}: the length of a bucket is 0, and has to be 1 at least")
                 }
-                (Unit::Plain, units) => Ok(units),
+                (Unit::Plain, Ok(units)) => Ok(units),
+                (Unit::Plain, Err(_)) => {
+                    plan_err!("{FUNCTION}: the length of a bucket, {text:?}, is more than 64 bits")
+                }
             };
         }
         let Unit::Time(unit, unit_name) = self else {
@@ -235,6 +237,12 @@ mod tests {
             (MS, "99999999999999999999w", "more than 64 bits of ms"),
             (Unit::Plain, "35s", "whole number such as '35'"),
             (Unit::Plain, "0", "has to be 1 at least"),
+            (
+                Unit::Plain,
+                "99999999999999999999",
+                "\"99999999999999999999\", is more than 64 bits",
+            ),
+            (MS, "99999999999999999999", "lacks its unit"),
             (Unit::Time(DAY, "d"), "36h", "which are 1d"),
         ] {
             let message = message(unit.every("t", text));

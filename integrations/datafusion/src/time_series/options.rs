@@ -116,7 +116,10 @@ impl FromStr for TimeBucketOptions {
                 "ddof" => match value.parse() {
                     Ok(ddof) => options.ddof = ddof,
                     Err(_) => {
-                        return plan_err!("time_buckets: ddof={value} has to be 0, 1 or more");
+                        return plan_err!(
+                            "time_buckets: ddof={value} has to be a whole number from 0 to {}",
+                            u32::MAX
+                        );
                     }
                 },
                 _ => {
@@ -268,7 +271,14 @@ mod tests {
                 "duplicates=mean",
                 "duplicates=mean has to be one of keep, first, last",
             ),
-            ("ddof=-1", "ddof=-1 has to be 0, 1 or more"),
+            (
+                "ddof=-1",
+                "ddof=-1 has to be a whole number from 0 to 4294967295",
+            ),
+            (
+                "ddof=99999999999",
+                "ddof=99999999999 has to be a whole number from 0 to 4294967295",
+            ),
             ("nan=skip,nan=skip", "option nan is given twice"),
         ] {
             let message = text

@@ -12,7 +12,7 @@ use datafusion::arrow::compute::{
 };
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use datafusion::common::utils::memory::RecordBatchMemoryCounter;
-use datafusion::common::{Result, exec_err};
+use datafusion::common::{DataFusionError, Result, exec_err};
 
 use super::exec::NAME;
 use super::parameters::ColumnNames;
@@ -37,8 +37,8 @@ impl Piece {
             [keys @ .., values] => (keys, values),
             [] => return exec_err!("{NAME}: the input has no columns"),
         };
-        let names = names.series.iter().chain([&names.timestamp]);
-        for (array, name) in keys.iter().zip(names) {
+        let key_names = names.series.iter().chain([&names.timestamp]);
+        for (array, name) in keys.iter().zip(key_names) {
             let nulls = array.logical_null_count();
             if nulls > 0 {
                 return exec_err!(
@@ -63,7 +63,13 @@ impl Piece {
             ..Default::default()
         };
         // Free except for dates of 32 bits and smaller integers.
-        let timestamps = cast_with_options(timestamps, &DataType::Int64, &options)?;
+        let timestamps =
+            cast_with_options(timestamps, &DataType::Int64, &options).map_err(|error| {
+                DataFusionError::from(error).context(format!(
+                    "{NAME}: a timestamp in column {:?} is beyond the 64 bits of a signed integer: leave such rows out, or divide all timestamps, in a view",
+                    names.timestamp
+                ))
+            })?;
         Ok(Some(Piece {
             series: (keys.len() == 2).then(|| Arc::clone(batch.column(0))),
             timestamps: timestamps.as_primitive::<Int64Type>().clone(),

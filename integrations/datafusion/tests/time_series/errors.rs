@@ -203,3 +203,21 @@ async fn a_bucket_that_the_type_of_timestamps_cannot_hold_is_explained() {
     );
     assert!(message.contains("choose another origin"), "{message}");
 }
+
+#[tokio::test]
+async fn timestamps_beyond_64_bits_are_explained() {
+    let ctx = session(1);
+    rows(
+        &ctx,
+        "CREATE TABLE points AS SELECT 's' AS s, arrow_cast(18446744073709551615, 'UInt64') AS t, 1.0 AS v",
+    )
+    .await;
+    for series in ["NULL", "'s'"] {
+        let query =
+            format!("SELECT * FROM time_buckets('points', {series}, 't', 'v', '10', 'count')");
+        let message = error(&ctx, &query).await;
+        let part = "TimeBucketExec: a timestamp in column \"t\" is beyond the 64 bits";
+        assert!(message.contains(part), "{message}");
+        assert!(message.contains("in a view"), "{message}");
+    }
+}
