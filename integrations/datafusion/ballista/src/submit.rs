@@ -227,7 +227,16 @@ impl ExecutionPlan for SubmitExec {
     }
 }
 
+/// Explains the error of a plan that cannot be encoded.
 fn cannot_travel(error: DataFusionError) -> DataFusionError {
+    /// What internal errors add, also those that this one quotes.
+    const BUG: &str = ".\nThis issue was likely caused by a bug in DataFusion's code. Please help us \
+        to resolve this by filing a bug report in our issue tracker: \
+        https://github.com/apache/datafusion/issues";
+    let error = match error {
+        DataFusionError::Internal(text) => DataFusionError::NotImplemented(text.replace(BUG, "")),
+        other => other,
+    };
     error.context(
         "this query cannot be sent to a cluster: tables have to be files that every executor reads",
     )

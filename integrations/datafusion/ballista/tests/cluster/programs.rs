@@ -1,7 +1,7 @@
 //! The programs' options and outputs.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::harness::{Processes, SQL, eventually, free_ports};
 
@@ -116,6 +116,10 @@ fn errors_are_one_sentence_and_code_1() {
             "cannot be reached",
         ),
         (
+            vec!["--cluster", nobody.as_str(), "SHOW ALL"],
+            "this query cannot be sent to a cluster",
+        ),
+        (
             vec!["--out", "out.txt", "SELECT 1"],
             "only .csv and .parquet",
         ),
@@ -136,9 +140,26 @@ fn errors_are_one_sentence_and_code_1() {
             "{error}"
         );
         assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(!error.contains("bug in DataFusion"), "{error}");
     }
     // No part of a file is left by a query that failed.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// As `| head -1` does.
+#[test]
+fn a_reader_may_close_the_output() {
+    let mut child = Command::new(SQL)
+        .arg("SELECT value FROM generate_series(1, 1000)")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let error = text(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert!(error.starts_with("1000 rows in "), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where the rows of a result go: to the terminal, or to a file that appears when it is complete.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,10 +95,11 @@ impl Output {
     pub(crate) fn finish(self) -> Result<usize> {
         match self.kind {
             Kind::Table(schema, shown) => {
-                println!("{}", pretty_format_batches_with_schema(schema, &shown)?);
+                let mut text = format!("{}\n", pretty_format_batches_with_schema(schema, &shown)?);
                 if self.rows > SHOWN {
-                    println!("the first {SHOWN} rows: --out FILE.csv writes all");
+                    text += &format!("the first {SHOWN} rows: --out FILE.csv writes all\n");
                 }
+                show(&text)?;
             }
             Kind::Csv(schema, mut writer) => {
                 if self.rows == 0 {
@@ -113,6 +114,16 @@ impl Output {
             fs::rename(&paths.partial, &paths.complete)?;
         }
         Ok(self.rows)
+    }
+}
+
+/// Writes a text to standard output, unless its reader has seen enough, as `head` has.
+fn show(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
     }
 }
 
