@@ -139,10 +139,16 @@ async fn all_nodes_and_functions() {
         let genomes = genomes.to_str().unwrap();
         register_fasta(ctx, "genomes", genomes).await.unwrap();
         for (view, select) in [
+            // 50 boxes of several tiles each, and 20 boxes that many of them do not reach.
             (
                 "boxes",
-                "SELECT series, timestamp, value AS x0, value / 3 AS y0, value + 2 AS x1, \
-                       value / 3 + 1 AS y1 FROM points WHERE value < 200",
+                "SELECT DISTINCT value AS id, value * 3 AS x0, value * 0 AS y0, value * 3 + 7 AS x1, \
+                       value * 0 + 1 AS y1 FROM points WHERE value < 50",
+            ),
+            (
+                "few",
+                "SELECT DISTINCT value AS id, value * 2 AS x0, value * 0 AS y0, value * 2 + 1 AS x1, \
+                       value * 0 + 1 AS y1 FROM points WHERE value < 200 AND value % 10 = 0",
             ),
             (
                 "sketches",
@@ -153,19 +159,30 @@ async fn all_nodes_and_functions() {
             ctx.sql(&view).await.unwrap().collect().await.unwrap();
         }
     }
+    let join = |columns: &str, options: &str| {
+        let boxes = "x0,y0,x1,y1";
+        format!(
+            "SELECT {columns} FROM box_overlap('boxes', '{boxes}', 'few', '{boxes}', {options})"
+        )
+    };
+    let tiles = |join: &str| format!("'{join}', 'method=tiles,tile=2,bins=5'");
     for query in [
         "SELECT id, description, length(sequence) FROM genomes",
         "SELECT a.id, round(sketch_distance(a.sketch, b.sketch), 4) FROM sketches a \
          JOIN sketches b ON a.id = b.id",
         "SELECT a_id, rank FROM nearest('sketches a', 'sketch', 'sketches b', 'sketch', 1)",
-        "SELECT a_timestamp, b_timestamp \
-         FROM box_overlap('boxes a', 'x0,y0,x1,y1', 'boxes b', 'x0,y0,x1,y1')",
-        "SELECT a_timestamp, b_timestamp FROM box_overlap('boxes a', 'x0,y0,x1,y1', \
-         'boxes b', 'x0,y0,x1,y1', 'left', 'method=tiles')",
+        &join("boxes_id, few_id", "'inner'"),
+        &join("boxes_id, few_id", &tiles("left")),
+        &join("id", &tiles("semi")),
+        &join("id", &tiles("anti")),
     ] {
         let rows = run_within(Duration::from_secs(30), &ctx, query).await;
         let rows = rows.unwrap_or_else(|error| panic!("{query}: {error}"));
         assert_eq!(rows, run(&expected, query).await.unwrap(), "{query}");
         assert!(!rows.is_empty(), "{query}");
     }
+    // The anti join above has rows, so that some boxes have no partner.
+    let left = join("boxes_id", &tiles("left"));
+    let boxes = format!("SELECT count(DISTINCT boxes_id) AS n FROM ({left})");
+    assert_eq!(run(&ctx, &boxes).await.unwrap(), ["| 50 |"]);
 }
