@@ -187,41 +187,68 @@ mod tests {
     use datafusion::prelude::SessionContext;
     use datafusion_proto::physical_plan::AsExecutionPlan;
     use datafusion_proto::protobuf::PhysicalPlanNode;
+    use gridstride_datafusion::fasta::register_fasta;
 
     use super::*;
     use crate::session::{config, server_state};
-
-    async fn time_buckets() -> (SessionContext, Arc<dyn ExecutionPlan>) {
-        let ctx = SessionContext::new_with_state(server_state(config()).unwrap());
-        ctx.sql("CREATE TABLE points AS VALUES ('a', 0, 1.5), ('a', 40, 2.5), ('b', 7, 3.5)")
-            .await
-            .unwrap();
-        let frame = ctx
-            .sql(
-                "SELECT * FROM time_buckets('points', 'column1', 'column2', 'column3', '35', \
-                 'count,mean')",
-            )
-            .await
-            .unwrap();
-        let plan = frame.create_physical_plan().await.unwrap();
-        (ctx, plan)
-    }
 
     fn text(plan: &Arc<dyn ExecutionPlan>) -> String {
         displayable(plan.as_ref()).indent(true).to_string()
     }
 
+    /// Returns the kind and the parameters of each of gridstride's nodes.
+    fn parameters(plan: &Plan) -> Vec<(&'static str, Value)> {
+        let own = NODES.iter().filter_map(|node| {
+            let parameters = (node.encode)(plan.as_ref()).unwrap()?;
+            Some((node.kind, parameters))
+        });
+        let inputs = plan.children().into_iter().flat_map(parameters);
+        own.chain(inputs).collect()
+    }
+
     #[tokio::test]
     async fn plans_are_the_same_after_the_journey() {
-        let (ctx, plan) = time_buckets().await;
-        assert!(text(&plan).contains("TimeBucketExec"));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.fa"), ">a\nACGT\n").unwrap();
+        let config = config().with_target_partitions(3);
+        let ctx = SessionContext::new_with_state(server_state(config).unwrap());
+        let location = folder.path().to_str().unwrap();
+        register_fasta(&ctx, "reads", location).await.unwrap();
+        for sql in [
+            "SET gridstride.batch_rows = 1000",
+            "SET gridstride.box_pairs = 77",
+            "SET gridstride.device = 'cuda:3'",
+            "CREATE TABLE points AS VALUES ('a', 0, 1.5), ('a', 40, 2.5), ('b', 7, 3.5)",
+            "CREATE TABLE vectors AS SELECT column2 AS id, \
+             arrow_cast([column3, column3, 9, 9], 'FixedSizeList(4, Float32)') AS v FROM points",
+        ] {
+            ctx.sql(sql).await.unwrap().collect().await.unwrap();
+        }
         let codec = ctx.copied_config().ballista_physical_extension_codec();
-        let message =
-            PhysicalPlanNode::try_from_physical_plan(Arc::clone(&plan), codec.as_ref()).unwrap();
-        let back = message
-            .try_into_physical_plan(&ctx.task_ctx(), codec.as_ref())
-            .unwrap();
-        assert_eq!(text(&back), text(&plan));
+        let mut kinds = Vec::new();
+        for query in [
+            "SELECT * FROM time_buckets('points', 'column1', 'column2', 'column3', '35', \
+             'mean,p74.5', 'origin=7,fill=-0.1,nan=propagate,ddof=2')",
+            "SELECT a_id FROM box_overlap('vectors a', 'v', 'vectors b', 'v', 'left', \
+             'method=tiles,tile=0.1x1e-300,bins=12')",
+            "SELECT a_id FROM box_overlap('vectors a', 'v', 'vectors b', 'v')",
+            "SELECT a_id, rank FROM nearest('vectors a', 'v', 'vectors b', 'v', 2)",
+            "SELECT sequence, id FROM reads LIMIT 5",
+        ] {
+            let frame = ctx.sql(query).await.unwrap();
+            let plan = frame.create_physical_plan().await.unwrap();
+            let message = PhysicalPlanNode::try_from_physical_plan(Arc::clone(&plan), &*codec);
+            let message = message.unwrap();
+            let back = message.try_into_physical_plan(&ctx.task_ctx(), &*codec);
+            let back = back.unwrap();
+            let sent = parameters(&plan);
+            assert_eq!(parameters(&back), sent, "{query}");
+            assert_eq!(text(&back), text(&plan), "{query}");
+            kinds.extend(sent.into_iter().map(|(kind, _)| kind));
+        }
+        for node in NODES {
+            assert!(kinds.contains(&node.kind), "no plan has {}", node.kind);
+        }
     }
 
     #[test]
