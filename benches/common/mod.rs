@@ -2,7 +2,10 @@
 #![allow(dead_code)]
 
 pub mod boxes;
-/// What is random in the examples, some of whose files are used here.
+/// What the program's matrices need, some of whose files are used here.
+#[path = "../../cli/src/common/memory.rs"]
+pub mod memory;
+/// What is random in them.
 #[path = "../../cli/src/common/random.rs"]
 pub mod random;
 
