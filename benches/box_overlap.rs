@@ -165,7 +165,7 @@ fn measure<T: Coordinate>(
     Ok(())
 }
 
-/// Panics if the pairs of some boxes of the first set are not those of nested loops.
+/// Compares the pairs of some boxes of the first set with those of nested loops. Panics if they differ.
 fn check<T: Coordinate>(found: &Overlaps, [set1, set2]: &[Array2<T>; 2]) -> Result<()> {
     const SAMPLE: usize = 20;
     assert_eq!(found.len(), set1.nrows());

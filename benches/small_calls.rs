@@ -159,7 +159,7 @@ fn wide<D: Dimension>(array: Array<f32, D>) -> Array<f64, D> {
 fn all(data: &Data, bench: &Bench) -> Result<()> {
     let device = bench.device;
     let product = MatMul::new();
-    // That of all types, whose numbers are the same.
+    // The factors have the same numbers in all types, so one product serves for all.
     let expected = matmul::reference::matmul(data.doubles[0].view(), data.doubles[1].view());
     let [a, b] = [
         device.upload(&data.singles[0])?,

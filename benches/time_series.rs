@@ -246,7 +246,7 @@ impl<T: Value> Data<T> {
     }
 }
 
-/// Points, with those of two more buckets, whose buckets are compared with the reference.
+/// The reference computes the buckets of about this many points.
 const CHECKED: usize = 100_000;
 
 /// Panics unless the numbers of the first buckets agree but for the last bits of sums.

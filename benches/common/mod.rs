@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 pub mod boxes;
-/// What the program's matrices need, some of whose files are used here.
+/// Memory for the matrices of the program `gridstride`, which benchmarks use too.
 #[path = "../../cli/src/common/memory.rs"]
 pub mod memory;
 /// What is random in them.

@@ -87,7 +87,7 @@ impl Read for Gzip {
                 return Ok(count);
             }
             let (size, block) = (self.position() - self.start, self.size_of_block());
-            // Headers have no checksum: one whose length is damaged would hide whole members.
+            // Headers have no checksum: a damaged length would hide whole members.
             if block.is_some_and(|expected| expected != size) {
                 let error = "a block does not have the size that its header says";
                 return Err(io::Error::new(ErrorKind::InvalidData, error));
