@@ -147,11 +147,7 @@ fn measure<T: Coordinate>(
         };
         (times[column], medians[column]) = (taken.to_string(), taken.median);
         let found = found.download()?;
-        match &first {
-            None => check(&found, sets)?,
-            Some(first) => assert_eq!(first, &found, "{kind}, {name}: other pairs"),
-        }
-        first.get_or_insert(found);
+        agree(&mut first, found, sets, &format!("{kind}, {name}"))?;
     }
     let [brute, indexed, auto] = times;
     println!(
@@ -165,7 +161,22 @@ fn measure<T: Coordinate>(
     Ok(())
 }
 
-/// Compares the pairs of some boxes of the first set with those of nested loops. Panics if they differ.
+/// Compares pairs with those that the first algorithm found. Its own are compared with the reference and kept in
+/// `first`. Panics if they differ.
+fn agree<'a, T: Coordinate>(
+    first: &'a mut Option<Overlaps>,
+    found: Overlaps,
+    sets: &[Array2<T>; 2],
+    what: &str,
+) -> Result<&'a Overlaps> {
+    match first {
+        None => check(&found, sets)?,
+        Some(first) => assert_eq!(first, &found, "{what}: other pairs"),
+    }
+    Ok(first.get_or_insert(found))
+}
+
+/// Compares the pairs of some boxes of the first set with those of the reference. Panics if they differ.
 fn check<T: Coordinate>(found: &Overlaps, [set1, set2]: &[Array2<T>; 2]) -> Result<()> {
     const SAMPLE: usize = 20;
     assert_eq!(found.len(), set1.nrows());
@@ -226,12 +237,8 @@ fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
                 least,
                 most,
             } = times;
-            let found = found.download()?;
-            match &first {
-                None => check(&found, &sets)?,
-                Some(first) => assert_eq!(first, &found, "{name}, {rows} boxes: other pairs"),
-            }
-            let pairs = first.get_or_insert(found).pair_count();
+            let what = format!("{name}, {rows} boxes");
+            let pairs = agree(&mut first, found.download()?, &sets, &what)?.pair_count();
             println!("{name},{rows},{median:.4},{least:.4},{most:.4},{pairs}");
         }
     }

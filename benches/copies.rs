@@ -3,8 +3,8 @@
 //!     cargo bench -p gridstride_benches --features cuda --bench copies -- --device cuda
 //!
 //! GB/s by the clock, medians with the least and the most, of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
-//! host; `new` is a copy to a new array, whose memory the system has to make. The bytes of each column's last copy are
-//! compared; its target held other bytes before the first one.
+//! host; `new` is a copy to a new array, so that the system provides memory meanwhile. Each column's last copy is compared
+//! with its source; the target held other bytes before the first copy.
 
 mod common;
 

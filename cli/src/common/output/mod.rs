@@ -101,7 +101,7 @@ const LINKS: usize = 40;
 /// a symbolic link, since the link would be replaced instead of its target.
 ///
 /// # Errors
-/// If the folder does not exist, or if the path cannot be that of a regular file.
+/// If the folder does not exist, or if the path cannot name a regular file.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS {

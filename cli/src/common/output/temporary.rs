@@ -26,7 +26,7 @@ impl TemporaryFile {
         let mut files = lock();
         let file = builder(permissions.clone()).tempfile_in(folder)?;
         if let Some(permissions) = permissions.filter(|_| cfg!(unix)) {
-            // Those of a new file lack what the process masks.
+            // The file was made with these permissions less the process's umask.
             file.as_file().set_permissions(permissions)?;
         }
         files.push(file.path().to_owned());

@@ -180,7 +180,7 @@ impl Scan {
         self.is_quoted && self.at == self.text.len()
     }
 
-    /// All of the text, at whose end the last record ends.
+    /// Returns all that is left of the text as a block, unless nothing is left.
     fn last_block(mut self) -> Option<Block> {
         if self.text.is_empty() {
             return None;

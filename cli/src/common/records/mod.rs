@@ -21,7 +21,7 @@ pub use cells::Cells;
 pub use header::{column, columns};
 pub use table::{Fault, Table, read};
 
-/// What is wrong with a record within whose quotes a text ends.
+/// The error of a record whose quotes are open at the end of the text.
 const OPEN_QUOTE: &str = "the record has a quote that is not closed";
 
 /// After a text, another record: of this cell alone, unless a quote of the text is open.
