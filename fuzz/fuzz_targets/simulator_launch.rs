@@ -4,7 +4,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use cuda_std::host::LaunchConfig;
+use cuda_std::host::{LaunchConfig, MAX_THREADS};
 use cuda_std::prelude::*;
 use libfuzzer_sys::fuzz_target;
 use simt::{Limits, SimError, Simulator};
@@ -91,7 +91,7 @@ fn run(u: &mut Unstructured) -> arbitrary::Result<()> {
             .iter()
             .zip(most)
             .all(|(&size, most)| u128::from(size) <= most)
-        && threads <= u128::from(limits.block_threads)
+        && threads <= u128::from(limits.block_threads.min(MAX_THREADS))
         && block[0] <= 1024
         && block[1] <= 1024
         && block[2] <= 64;
