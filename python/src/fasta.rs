@@ -1,9 +1,12 @@
 //! The FASTA format.
 
+use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
 
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::{Error, Result};
+use gzip::Gzip;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -11,6 +14,35 @@ use crate::call::call;
 use crate::sequences::{AlphabetArgument, PySequences, unknown_of};
 
 const READ: &str = "fasta.read";
+
+/// Operations that decompressing a byte takes, about.
+const INFLATE: f64 = 10.0;
+
+/// Returns the content of gzip. Python's own module takes a file of bgzip that lacks its last blocks
+/// for whole.
+#[pyfunction]
+pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
+    let operations = INFLATE * compressed.len() as f64;
+    let content = call(py, READ, operations, move || Ok(content(&compressed)))?;
+    content.map_err(|message| PyOSError::new_err(format!("{READ}: {message}")))
+}
+
+fn content(compressed: &[u8]) -> std::result::Result<Vec<u8>, String> {
+    let mut gzip = Gzip::new(compressed);
+    let mut content = Vec::new();
+    let read = gzip.read_to_end(&mut content);
+    let position = gzip.position();
+    let explain = |error: io::Error| match error.kind() {
+        ErrorKind::OutOfMemory => "no memory is left for the content of the gzip data".to_owned(),
+        ErrorKind::UnexpectedEof => {
+            format!("the gzip data is cut short after {position} bytes: copy or download it again")
+        }
+        _ => format!(
+            "the gzip data is damaged near byte {position} ({error}): copy or download it again"
+        ),
+    };
+    read.map(|_| content).map_err(explain)
+}
 
 /// Returns the names and the sequences of the records of a text.
 #[pyfunction]

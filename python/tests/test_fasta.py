@@ -9,6 +9,18 @@ from gridstride.tensor_sketch import TensorSketch
 TEXT = b">first of two\r\nGATT\r\nACA\r\n\r\n>second\nCC\n>\n>last\nA"
 
 
+#: The empty block at the end of a file of bgzip.
+LAST_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+def bgzip(text):
+    """Return a block of bgzip, which has its size in its header."""
+    compressed = gzip.compress(text)
+    header = b"\x1f\x8b\x08\x04" + compressed[4:10] + b"\x06\x00BC\x02\x00"
+    size = len(compressed) + 8
+    return header + (size - 1).to_bytes(2, "little") + compressed[10:]
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_files(tmp_path, suffix):
     path = tmp_path / f"records.fa{suffix}"
@@ -20,6 +32,27 @@ def test_files(tmp_path, suffix):
     assert TensorSketch(16, 2).sketch(sequences).shape == (4, 16)
     assert edit_distance(sequences, sequences).tolist() == [0] * 4
     assert fasta.read(str(path)).names == names
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bgz"])
+def test_bgzip(tmp_path, suffix):
+    path = tmp_path / f"records.fa{suffix}"
+    blocks = bgzip(TEXT[:20]), bgzip(TEXT[20:]), LAST_BLOCK
+    path.write_bytes(b"".join(blocks))
+    assert fasta.read(path).sequences.lengths.tolist() == [7, 2, 0, 1]
+    # Cut between two blocks: each of them is whole.
+    for count in [1, 2]:
+        path.write_bytes(b"".join(blocks[:count]))
+        with pytest.raises(OSError, match=r"fasta.read: the gzip data is cut short after \d+ bytes: copy or download"):
+            fasta.read(path)
+    path.write_bytes(b"".join(blocks)[:-1])
+    with pytest.raises(OSError, match="is cut short"):
+        fasta.read(path)
+    damaged = bytearray(blocks[0] + blocks[2])
+    damaged[-35] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(OSError, match="the gzip data is damaged near byte"):
+        fasta.read(path)
 
 
 def test_alphabets():

@@ -12,12 +12,14 @@ use serde::Deserialize;
 use crate::{Result, workspace};
 
 /// Published libraries without a file, since programs do not name their items.
-const INTERNAL: [&str; 10] = [
+const INTERNAL: [&str; 11] = [
     // `cuda_std`, `cust` and `cust_core` re-export these macros.
     "gridstride_cuda_std_macros",
     "gridstride_cust_derive",
     // gridstride hides the transform, and requires its exact version.
     "gridstride_fft",
+    // The program, the DataFusion tables and the Python package read files with it, in its exact version.
+    "gridstride_gzip",
     // gridstride launches these kernels, and requires their exact versions.
     "gridstride_box_overlap_kernels",
     "gridstride_distances_kernels",

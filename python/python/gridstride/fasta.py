@@ -1,7 +1,6 @@
 """Files in the FASTA format."""
 
 import bz2
-import gzip
 import lzma
 import os
 from collections.abc import Callable
@@ -33,7 +32,7 @@ def read(
     Parameters
     ----------
     source : path or binary file
-        Names that end in .gz, .bz2 or .xz are decompressed.
+        Names that end in .gz, .bgz, .bz2 or .xz are decompressed.
     alphabet : {'dna', 'protein'} or Alphabet
         The letters. DNA and proteins are in upper or lower case, and U is T.
     unknown : {'error', 'skip'}
@@ -47,7 +46,7 @@ def read(
     Raises
     ------
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or is compressed and damaged or cut short.
     ValueError
         If the text is not FASTA, or has bytes that are no letters. The error names the record, whose number is its
         attribute ``index``.
@@ -70,7 +69,8 @@ def read(
 
 def _contents(path: str | os.PathLike[str]) -> bytes:
     decompress: dict[str, Callable[[bytes], bytes]] = {
-        ".gz": gzip.decompress,
+        ".gz": _core.gunzip,
+        ".bgz": _core.gunzip,
         ".bz2": bz2.decompress,
         ".xz": lzma.decompress,
     }

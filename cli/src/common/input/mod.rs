@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, bail};
 
-use decoding::{Decoding, Gzip};
+use decoding::Decoding;
+use gzip::Gzip;
 use raw::Raw;
 use unmarked::Unmarked;
 

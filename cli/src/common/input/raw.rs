@@ -28,10 +28,6 @@ impl Raw {
         }
     }
 
-    pub fn empty() -> Raw {
-        Raw::new(Box::new(io::empty()), Arc::default())
-    }
-
     /// The first bytes, before any others are read. There are fewer in short files only.
     pub fn head(&mut self) -> io::Result<&[u8]> {
         self.inner.by_ref().take(HEAD).read_to_end(&mut self.head)?;

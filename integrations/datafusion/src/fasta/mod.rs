@@ -28,7 +28,6 @@
 
 mod columns;
 mod format;
-mod gzip;
 mod reader;
 mod records;
 mod scan;

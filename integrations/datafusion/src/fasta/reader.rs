@@ -7,9 +7,8 @@ use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
 use futures::{Stream, StreamExt};
+use gzip::Gzip;
 use tokio::runtime::Handle;
-
-use super::gzip::Gzip;
 
 /// Bytes that are read, and that are parsed, in one go.
 const BUFFER: usize = 1 << 18;

@@ -1,0 +1,124 @@
+use std::io::{BufReader, Cursor, Write};
+
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+
+use super::*;
+
+/// Bytes of the header of a block, of which the last are its size.
+const HEADER: usize = 18;
+
+fn block(text: &[u8]) -> Vec<u8> {
+    let header = GzBuilder::new().extra(*b"BC\x02\0\0\0");
+    let mut encoder = header.write(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    let mut block = encoder.finish().unwrap();
+    let size = block.len() as u16 - 1;
+    block[HEADER - 2..HEADER].copy_from_slice(&size.to_le_bytes());
+    block
+}
+
+fn plain(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let raw = BufReader::with_capacity(7, Cursor::new(bytes.to_vec()));
+    Gzip::new(raw).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn kind(bytes: &[u8]) -> ErrorKind {
+    read(bytes).unwrap_err().kind()
+}
+
+#[test]
+fn a_file_that_is_cut_between_blocks_is_cut_short() {
+    let blocks = [
+        block(b">a\nAC"),
+        block(b"GT\n>b\n"),
+        block(b"TT\n"),
+        block(b""),
+    ];
+    assert_eq!(read(&blocks.concat()).unwrap(), b">a\nACGT\n>b\nTT\n");
+    for end in 1..blocks.len() {
+        assert_eq!(
+            kind(&blocks[..end].concat()),
+            ErrorKind::UnexpectedEof,
+            "{end}"
+        );
+    }
+}
+
+#[test]
+fn members_of_both_kinds_are_read() {
+    let [one, two, end] = [&b"one"[..], b"two", b""].map(block);
+    let plain = plain(b"plain");
+    for (members, text) in [
+        (vec![&plain], &b"plain"[..]),
+        (vec![&plain, &plain], b"plainplain"),
+        (vec![&one, &plain], b"oneplain"),
+        (vec![&one, &end, &plain, &two, &end], b"oneplaintwo"),
+        (vec![&one, &end, &two, &end], b"onetwo"),
+        (vec![&end], b""),
+    ] {
+        let bytes: Vec<u8> = members.into_iter().flatten().copied().collect();
+        assert_eq!(read(&bytes).unwrap(), text);
+    }
+    assert_eq!(kind(&[plain, one].concat()), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn zeros_may_follow() {
+    let blocks = [block(b"one"), block(b"")].concat();
+    for member in [plain(b"one"), blocks] {
+        assert_eq!(read(&[&member[..], &[0; 100]].concat()).unwrap(), b"one");
+        let rest = [&member[..], &[0, 1]].concat();
+        assert!(read(&rest).is_err());
+    }
+    // A block that is cut off is not hidden by them.
+    let cut = [&block(b"one")[..], &[0; 100]].concat();
+    assert_eq!(kind(&cut), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn positions_are_of_the_compressed_bytes() {
+    let member = plain(b"one");
+    let twice = [&member[..], &member].concat();
+    let mut gzip = Gzip::new(&twice[..]);
+    assert_eq!(gzip.position(), 0);
+    gzip.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(gzip.position(), twice.len() as u64);
+}
+
+#[test]
+fn damaged_lengths_are_found() {
+    let (one, two) = (block(b"one"), block(b"two"));
+    let whole = [&one[..], &two, &block(b"")].concat();
+    for (place, bits) in [
+        (HEADER - 2, 1),
+        (HEADER - 1, 1),
+        (one.len() + HEADER - 2, 8),
+    ] {
+        let mut damaged = whole.clone();
+        damaged[place] ^= bits;
+        assert_eq!(kind(&damaged), ErrorKind::InvalidData, "{place}");
+    }
+    // The extra field of the first block seems to end where the text of the second begins.
+    let mut damaged = whole;
+    let length = one.len() as u16 + 6;
+    damaged[10..12].copy_from_slice(&length.to_le_bytes());
+    assert_eq!(kind(&damaged), ErrorKind::InvalidData);
+}
+
+#[test]
+fn the_size_may_follow_other_fields() {
+    assert_eq!(size_of_block(b"BC\x02\0\x1b\0"), Some(28));
+    assert_eq!(size_of_block(b"XY\x01\0zBC\x02\0\x1b\0"), Some(28));
+    for extra in [&b""[..], b"BC", b"BC\x02\0\x1b", b"XY\x01\0z", b"BC\x01\0z"] {
+        assert_eq!(size_of_block(extra), None);
+    }
+}
