@@ -89,7 +89,6 @@ fn positions_are_of_the_compressed_bytes() {
     let member = plain(b"one");
     let twice = [&member[..], &member].concat();
     let mut gzip = Gzip::new(&twice[..]);
-    assert_eq!(gzip.position(), 0);
     gzip.read_to_end(&mut Vec::new()).unwrap();
     assert_eq!(gzip.position(), twice.len() as u64);
 }
