@@ -1,5 +1,7 @@
+import bz2
 import gzip
 import io
+import lzma
 
 import pytest
 
@@ -21,10 +23,12 @@ def bgzip(text):
     return header + (size - 1).to_bytes(2, "little") + compressed[10:]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_files(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_files(tmp_path, suffix, compress):
     path = tmp_path / f"records.fa{suffix}"
-    path.write_bytes(gzip.compress(TEXT) if suffix else TEXT)
+    path.write_bytes(compress(TEXT))
     names, sequences = fasta.read(path)
     assert names == ["first", "second", "", "last"]
     assert sequences.lengths.tolist() == [7, 2, 0, 1]
@@ -32,6 +36,10 @@ def test_files(tmp_path, suffix):
     assert TensorSketch(16, 2).sketch(sequences).shape == (4, 16)
     assert edit_distance(sequences, sequences).tolist() == [0] * 4
     assert fasta.read(str(path)).names == names
+    if suffix:
+        path.write_bytes(compress(TEXT)[:-9])
+        with pytest.raises(OSError, match="fasta.read: "):
+            fasta.read(path)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bgz"])

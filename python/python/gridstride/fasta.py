@@ -76,4 +76,9 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
     }
     path = Path(path)
     text = path.read_bytes()
-    return decompress[path.suffix](text) if path.suffix in decompress else text
+    if path.suffix not in decompress:
+        return text
+    try:
+        return decompress[path.suffix](text)
+    except (ValueError, lzma.LZMAError) as error:
+        raise OSError(f"fasta.read: {path} cannot be decompressed: {error}") from error
