@@ -411,3 +411,18 @@ fn calls_reach_the_lane_with_their_place() {
     });
     assert_eq!(read, "read 6 4");
 }
+
+/// Statics that the program does not have. Their attributes may be in any order.
+#[cuda_std::address_space(shared)]
+#[cfg(any())]
+static mut NO_TILE: [f32; 4] = [0.0; 4];
+
+#[cuda_std::address_space(constant)]
+#[cfg(any())]
+static mut NO_WEIGHTS: [f32; 4] = [0.0; 4];
+
+#[test]
+fn statics_that_are_configured_out_are_not_listed() {
+    assert!(host::SHARED_STATICS.is_empty());
+    assert!(host::CONSTANT_STATICS.is_empty());
+}

@@ -27,12 +27,13 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     match space.to_string().as_str() {
         "global" => Ok(quote!(#item)),
         "shared" => {
-            let fits = fits_shared_memory(item);
+            let (fits, conditions) = (fits_shared_memory(item), conditions(item));
             Ok(quote! {
                 #fits
                 #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
                 #in_writable_memory
                 #item
+                #(#conditions)*
                 #[cfg(not(target_arch = "nvptx64"))]
                 const _: () = {
                     #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
@@ -54,10 +55,17 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     }
 }
 
+/// Returns the conditions of the static, which what comes with it has too.
+fn conditions(item: &ItemStatic) -> Vec<&Attribute> {
+    let attributes = item.attrs.iter();
+    attributes
+        .filter(|one| one.path().is_ident("cfg"))
+        .collect()
+}
+
 /// Checks that the static alone is within the assembler's limit on a kernel's static shared memory.
 fn fits_shared_memory(item: &ItemStatic) -> TokenStream {
-    let ty = &item.ty;
-    let conditions = item.attrs.iter().filter(|one| one.path().is_ident("cfg"));
+    let (ty, conditions) = (&item.ty, conditions(item));
     let message = format!(
         "the shared static `{}` has more than 49152 bytes, the most static shared memory that a \
          kernel can have: use dynamic shared memory, whose size the launch gives",
@@ -81,7 +89,7 @@ fn constant(item: &ItemStatic) -> TokenStream {
             false => quote!(#in_constant_memory #item),
         };
     }
-    let name = &item.ident;
+    let (name, conditions) = (&item.ident, conditions(item));
     let given = item.attrs.iter().find_map(export_name);
     let is_named = given.is_some() || item.attrs.iter().any(is_no_mangle);
     let name_text = given.unwrap_or_else(|| name.unraw().to_string());
@@ -97,6 +105,7 @@ fn constant(item: &ItemStatic) -> TokenStream {
         #in_constant_memory
         #visible
         #item
+        #(#conditions)*
         #[cfg(not(target_arch = "nvptx64"))]
         const _: () = {
             #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::CONSTANT_STATICS)]
