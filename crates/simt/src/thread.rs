@@ -256,7 +256,8 @@ unsafe impl Lane for Thread<'_> {
             meetings,
             ..
         } = self.block.cluster;
-        // Any address serves, if all threads of the cluster use it and nobody else.
+        // Any address serves, if all threads of the cluster use it and nobody else. The detector
+        // forgets it when the next cluster starts.
         let address = &raw const *self.block.cluster as usize;
         self.order(Ordered::Release {
             address,

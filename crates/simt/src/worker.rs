@@ -69,6 +69,9 @@ impl Worker {
                 let start = shared.dynamic() as usize;
                 detector.add_shared(start..start + shared.dynamic_bytes());
             }
+            // The address that stands for the cluster's barrier. The next cluster has another barrier.
+            let barrier = &raw const cluster as usize;
+            detector.add_shared(barrier..barrier + size_of_val(&cluster));
             for array in SHARED_STATICS.iter() {
                 let start = array.as_mut_ptr() as usize;
                 detector.add_shared(start..start + array.bytes());

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{SEEDS, launch, slice, slice_mut};
-use cuda_std::async_copy;
 use cuda_std::atomic::{self, mid};
 use cuda_std::host::{AccessKind, KernelArgs, LaunchConfig};
 use cuda_std::mbarrier::{self, Barrier};
@@ -11,6 +10,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{address, dynamic_shared_mem};
 use cuda_std::thread::{device_fence, sync_threads};
 use cuda_std::wgmma::{self, Operand};
+use cuda_std::{async_copy, cluster};
 use simt::{Race, SimError, Simulator};
 use std::sync::atomic::Ordering;
 
@@ -410,6 +410,25 @@ unsafe fn phases(out: DeviceSliceMut<u32>, waits: bool) {
 fn barriers_that_count_order() {
     race_of(run(&phases, 1, |data| (slice_mut(data), false)));
     is_silent(run(&phases, 1, |data| (slice_mut(data), true)));
+}
+
+/// A block of each cluster writes the same number between two meetings of its cluster.
+#[kernel(block = 64, cluster = 2)]
+unsafe fn clusters_write(out: DeviceSliceMut<u32>) {
+    cluster::sync();
+    if cluster::rank() == 0 && thread::thread_idx_x() == 0 {
+        // SAFETY: there is an element, but there is a race.
+        unsafe { out.set(0, thread::block_idx_x()) }; // write for the cluster
+    }
+    cluster::sync();
+}
+
+#[test]
+fn clusters_meet_no_other_clusters() {
+    let race = race_of(run(&clusters_write, 4, |data| (slice_mut(data),)));
+    let mark = (AccessKind::Write, "write for the cluster");
+    accesses(&race, [mark, mark]);
+    is_silent(run(&clusters_write, 2, |data| (slice_mut(data),)));
 }
 
 #[kernel(block = 64)]
