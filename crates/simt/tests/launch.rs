@@ -132,6 +132,20 @@ fn a_panic_names_its_thread() {
     }
 }
 
+/// Panics with words that begin like those of a panic that ends the process.
+#[kernel]
+unsafe fn panics_in_words() {
+    panic!("panic in a kernel");
+}
+
+#[test]
+fn a_panic_names_its_place_whatever_it_says() {
+    let config = LaunchConfig::new(1, 1);
+    let error = launch(&Simulator::default(), &panics_in_words, config, ()).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("launch.rs:"), "{error}");
+}
+
 static NESTED: AtomicUsize = AtomicUsize::new(0);
 
 #[kernel]
@@ -303,12 +317,14 @@ fn launches_may_be_made_on_threads_of_rayon() {
 
 #[test]
 fn stacks_that_cannot_be_had_are_an_error() {
-    let simulator = Simulator::default().stack_bytes(1 << 60);
-    let error = launch(&simulator, &nothing, LaunchConfig::new(1, 8), ()).unwrap_err();
-    assert!(
-        matches!(error, SimError::Stacks { threads: 8, .. }),
-        "{error}"
-    );
+    for bytes in [1 << 60, usize::MAX] {
+        let simulator = Simulator::default().stack_bytes(bytes);
+        let error = launch(&simulator, &nothing, LaunchConfig::new(1, 8), ()).unwrap_err();
+        assert!(
+            matches!(error, SimError::Stacks { threads: 8, .. }),
+            "{error}"
+        );
+    }
 }
 
 /// Calls itself until the stack is 200 000 bytes deeper than `top`; the number of calls.
