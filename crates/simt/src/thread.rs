@@ -287,6 +287,7 @@ unsafe impl Lane for Thread<'_> {
             shared: shared.dynamic(),
             shared_bytes: shared.dynamic_bytes(),
             pending_tensor_tiles: is_late.then_some(&room.tensor_tiles),
+            barriers: &room.barriers,
         })
     }
 

@@ -38,6 +38,7 @@ impl Worker {
             Room {
                 shared,
                 tensor_tiles: RefCell::default(),
+                barriers: RefCell::default(),
                 copy_time: CopyTime::draw(poison),
             }
         });
