@@ -412,6 +412,22 @@ fn calls_reach_the_lane_with_their_place() {
     assert_eq!(read, "read 6 4");
 }
 
+/// Compiles without a warning.
+#[deny(unused)]
+mod of_gpus {
+    #[cuda_std::gpu_only]
+    pub fn plus_one(mut number: u32, _: u32) -> u32 {
+        number += 1;
+        number
+    }
+}
+
+#[test]
+fn functions_of_gpus_panic() {
+    let message = panic_message(|| of_gpus::plus_one(1, 2));
+    assert_eq!(message, "`plus_one` runs on a GPU only");
+}
+
 /// Statics that the program does not have. Their attributes may be in any order.
 #[cuda_std::address_space(shared)]
 #[cfg(any())]

@@ -171,7 +171,7 @@ pub fn gpu_only(item: &ItemFn) -> TokenStream {
 
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(unused_variables)]
+        #[allow(unused_variables, unused_mut)]
         #vis #sig {
             ::core::panic!(#message)
         }
