@@ -135,6 +135,7 @@ fn visible_constant(item: &ItemStatic) -> TokenStream {
         ..
     } = item;
     let other_attrs = attrs.iter().filter(|attribute| !is_no_mangle(attribute));
+    let conditions = conditions(item);
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #item
@@ -145,6 +146,7 @@ fn visible_constant(item: &ItemStatic) -> TokenStream {
             #[allow(improper_ctypes)]
             #vis safe static #ident: #ty;
         }
+        #(#conditions)*
         #[cfg(target_arch = "nvptx64")]
         const _: () = {
             #[unsafe(no_mangle)]
@@ -214,4 +216,43 @@ fn is_no_mangle(attribute: &Attribute) -> bool {
         || matches!(&attribute.meta, Meta::List(list)
             if list.path.is_ident("unsafe")
                 && syn::parse2(list.tokens.clone()).is_ok_and(|path| no_mangle(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    #[test]
+    fn all_that_is_added_has_the_conditions_of_the_static() {
+        let constant: ItemStatic = parse_quote! {
+            #[cfg(some)]
+            #[unsafe(no_mangle)]
+            static TABLE: [u32; 4] = [0; 4];
+        };
+        let variable: ItemStatic = parse_quote!(
+            #[cfg(some)]
+            static mut TABLE: [u32; 4] = [0; 4];
+        );
+        for (space, item) in [
+            ("shared", &variable),
+            ("constant", &variable),
+            ("constant", &constant),
+        ] {
+            let space = Ident::new(space, proc_macro2::Span::call_site());
+            let tokens = address_space(&space, item).expect("no mistake");
+            let file: syn::File = syn::parse2(tokens).expect("items");
+            for added in &file.items {
+                let attributes = match added {
+                    syn::Item::Static(item) => &item.attrs,
+                    syn::Item::Const(item) => &item.attrs,
+                    // The declaration in it has the condition.
+                    syn::Item::ForeignMod(_) => continue,
+                    _ => panic!("another item"),
+                };
+                let is_condition = |one: &&Attribute| quote!(#one).to_string() == "# [cfg (some)]";
+                assert_eq!(attributes.iter().filter(is_condition).count(), 1, "{space}");
+            }
+        }
+    }
 }
