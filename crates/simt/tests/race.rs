@@ -12,6 +12,7 @@ use cuda_std::thread::{device_fence, sync_threads};
 use cuda_std::wgmma::{self, Operand};
 use cuda_std::{async_copy, cluster};
 use simt::{Race, SimError, Simulator};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Runs under every seed; all must report a race, of which the first is returned.
@@ -471,6 +472,26 @@ unsafe fn allocates(out: DeviceSliceMut<u32>) {
 #[test]
 fn memory_that_threads_get_one_after_the_other_is_not_shared() {
     is_silent(run(&allocates, 1, |data| (slice_mut(data),)));
+}
+
+/// Two threads write the same element, and between count references in memory of the heap, which the
+/// second gets when the first has freed it.
+#[kernel(block = 64)]
+unsafe fn counts_references(out: DeviceSliceMut<u32>) {
+    let i = thread::thread_idx_x();
+    drop(std::hint::black_box(Arc::new(i)));
+    if i < 2 {
+        // SAFETY: there is an element, but there is a race.
+        unsafe { out.set(0, i) }; // write between two counts
+    }
+    drop(std::hint::black_box(Arc::new(i)));
+}
+
+#[test]
+fn counts_in_memory_that_was_freed_order_nothing() {
+    let race = race_of(run(&counts_references, 1, |data| (slice_mut(data),)));
+    let mark = (AccessKind::Write, "write between two counts");
+    accesses(&race, [mark, mark]);
 }
 
 /// A fifth warp overwrites the operands of a warp group's product when each warp has said that it
