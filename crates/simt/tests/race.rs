@@ -474,6 +474,18 @@ fn memory_that_threads_get_one_after_the_other_is_not_shared() {
     is_silent(run(&allocates, 1, |data| (slice_mut(data),)));
 }
 
+#[kernel(block = 64)]
+unsafe fn asks_for_too_much(out: DeviceSliceMut<u32>) {
+    let refused = Vec::<u8>::new().try_reserve(isize::MAX as usize).is_err();
+    // SAFETY: below 64.
+    unsafe { out.set(thread::thread_idx_x() as usize, refused.into()) };
+}
+
+#[test]
+fn memory_that_threads_do_not_get_has_no_accesses() {
+    is_silent(run(&asks_for_too_much, 1, |data| (slice_mut(data),)));
+}
+
 /// Two threads write the same element, and between count references in memory of the heap, which the
 /// second gets when the first has freed it.
 #[kernel(block = 64)]
