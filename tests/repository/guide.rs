@@ -230,6 +230,8 @@ const ARRIVES_TWICE: u32 = 2;
 const NO_MAP: u32 = 3;
 const BEYOND_THE_CLUSTER: u32 = 4;
 const NO_ARRIVALS: u32 = 5;
+const INITIALISED_AGAIN: u32 = 6;
+const MANY_BYTES: u32 = 7;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -240,6 +242,12 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
     unsafe {
         if mistake != NOT_INITIALISED {
             barrier.init(u32::from(mistake != NO_ARRIVALS));
+        }
+        if mistake == INITIALISED_AGAIN {
+            barrier.init(1);
+        }
+        if mistake == MANY_BYTES {
+            barrier.arrive_and_expect(1 << 20);
         }
         if mistake == BEYOND_THE_CLUSTER {
             barrier.arrive_at(2);
@@ -336,6 +344,8 @@ fn every_mistake_has_its_message() {
         on_barrier(NO_MAP),
         on_barrier(BEYOND_THE_CLUSTER),
         on_barrier(NO_ARRIVALS),
+        on_barrier(INITIALISED_AGAIN),
+        on_barrier(MANY_BYTES),
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);

@@ -137,7 +137,8 @@ impl Barrier {
     /// Arrives, and makes the phase wait for `bytes` more bytes of copies.
     ///
     /// # Safety
-    /// As of [`arrive`](Self::arrive); copies of as many bytes are started in this phase.
+    /// As of [`arrive`](Self::arrive); copies of as many bytes are started in this phase. A phase
+    /// waits for at most 2²⁰ − 1 bytes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub unsafe fn arrive_and_expect(self, bytes: u32) {

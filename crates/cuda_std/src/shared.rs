@@ -121,14 +121,22 @@ pub fn address<T>(pointer: *const T) -> SharedAddress {
         let start = crate::host::lane().shared_dynamic() as usize;
         // What lies elsewhere gets an address that is out of range, which its use reports.
         let address = (pointer as usize).wrapping_sub(start);
-        SharedAddress(u32::try_from(address).unwrap_or(u32::MAX))
+        SharedAddress(u32::try_from(address).unwrap_or(ELSEWHERE))
     }
 }
+
+/// The address of what is not in the dynamic shared memory.
+#[cfg(not(target_arch = "nvptx64"))]
+const ELSEWHERE: u32 = u32::MAX;
 
 impl SharedAddress {
     /// The address `bytes` behind this one.
     #[inline(always)]
     pub fn offset(self, bytes: u32) -> SharedAddress {
+        #[cfg(not(target_arch = "nvptx64"))]
+        if self.0 == ELSEWHERE {
+            return self;
+        }
         SharedAddress(self.0.wrapping_add(bytes))
     }
 

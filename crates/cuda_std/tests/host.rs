@@ -411,3 +411,34 @@ fn calls_reach_the_lane_with_their_place() {
     });
     assert_eq!(read, "read 6 4");
 }
+
+/// Compiles without a warning.
+#[deny(unused)]
+mod of_gpus {
+    #[cuda_std::gpu_only]
+    pub fn plus_one(mut number: u32, _: u32) -> u32 {
+        number += 1;
+        number
+    }
+}
+
+#[test]
+fn functions_of_gpus_panic() {
+    let message = panic_message(|| of_gpus::plus_one(1, 2));
+    assert_eq!(message, "`plus_one` runs on a GPU only");
+}
+
+/// Statics that the program does not have. Their attributes may be in any order.
+#[cuda_std::address_space(shared)]
+#[cfg(any())]
+static mut NO_TILE: [f32; 4] = [0.0; 4];
+
+#[cuda_std::address_space(constant)]
+#[cfg(any())]
+static mut NO_WEIGHTS: [f32; 4] = [0.0; 4];
+
+#[test]
+fn statics_that_are_configured_out_are_not_listed() {
+    assert!(host::SHARED_STATICS.is_empty());
+    assert!(host::CONSTANT_STATICS.is_empty());
+}

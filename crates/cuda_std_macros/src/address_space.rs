@@ -27,12 +27,13 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     match space.to_string().as_str() {
         "global" => Ok(quote!(#item)),
         "shared" => {
-            let fits = fits_shared_memory(item);
+            let (fits, conditions) = (fits_shared_memory(item), conditions(item));
             Ok(quote! {
                 #fits
                 #[cfg_attr(target_arch = "nvptx64", unsafe(link_section = ".shared.static"))]
                 #in_writable_memory
                 #item
+                #(#conditions)*
                 #[cfg(not(target_arch = "nvptx64"))]
                 const _: () = {
                     #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::SHARED_STATICS)]
@@ -54,10 +55,17 @@ pub fn address_space(space: &Ident, item: &ItemStatic) -> syn::Result<TokenStrea
     }
 }
 
+/// Returns the conditions of the static, which what comes with it has too.
+fn conditions(item: &ItemStatic) -> Vec<&Attribute> {
+    let attributes = item.attrs.iter();
+    attributes
+        .filter(|one| one.path().is_ident("cfg"))
+        .collect()
+}
+
 /// Checks that the static alone is within the assembler's limit on a kernel's static shared memory.
 fn fits_shared_memory(item: &ItemStatic) -> TokenStream {
-    let ty = &item.ty;
-    let conditions = item.attrs.iter().filter(|one| one.path().is_ident("cfg"));
+    let (ty, conditions) = (&item.ty, conditions(item));
     let message = format!(
         "the shared static `{}` has more than 49152 bytes, the most static shared memory that a \
          kernel can have: use dynamic shared memory, whose size the launch gives",
@@ -81,7 +89,7 @@ fn constant(item: &ItemStatic) -> TokenStream {
             false => quote!(#in_constant_memory #item),
         };
     }
-    let name = &item.ident;
+    let (name, conditions) = (&item.ident, conditions(item));
     let given = item.attrs.iter().find_map(export_name);
     let is_named = given.is_some() || item.attrs.iter().any(is_no_mangle);
     let name_text = given.unwrap_or_else(|| name.unraw().to_string());
@@ -97,6 +105,7 @@ fn constant(item: &ItemStatic) -> TokenStream {
         #in_constant_memory
         #visible
         #item
+        #(#conditions)*
         #[cfg(not(target_arch = "nvptx64"))]
         const _: () = {
             #[::cuda_std::host::linkme::distributed_slice(::cuda_std::host::CONSTANT_STATICS)]
@@ -126,6 +135,7 @@ fn visible_constant(item: &ItemStatic) -> TokenStream {
         ..
     } = item;
     let other_attrs = attrs.iter().filter(|attribute| !is_no_mangle(attribute));
+    let conditions = conditions(item);
     quote! {
         #[cfg(not(target_arch = "nvptx64"))]
         #item
@@ -136,6 +146,7 @@ fn visible_constant(item: &ItemStatic) -> TokenStream {
             #[allow(improper_ctypes)]
             #vis safe static #ident: #ty;
         }
+        #(#conditions)*
         #[cfg(target_arch = "nvptx64")]
         const _: () = {
             #[unsafe(no_mangle)]
@@ -162,7 +173,7 @@ pub fn gpu_only(item: &ItemFn) -> TokenStream {
 
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(unused_variables)]
+        #[allow(unused_variables, unused_mut)]
         #vis #sig {
             ::core::panic!(#message)
         }
@@ -205,4 +216,43 @@ fn is_no_mangle(attribute: &Attribute) -> bool {
         || matches!(&attribute.meta, Meta::List(list)
             if list.path.is_ident("unsafe")
                 && syn::parse2(list.tokens.clone()).is_ok_and(|path| no_mangle(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    #[test]
+    fn all_that_is_added_has_the_conditions_of_the_static() {
+        let constant: ItemStatic = parse_quote! {
+            #[cfg(some)]
+            #[unsafe(no_mangle)]
+            static TABLE: [u32; 4] = [0; 4];
+        };
+        let variable: ItemStatic = parse_quote!(
+            #[cfg(some)]
+            static mut TABLE: [u32; 4] = [0; 4];
+        );
+        for (space, item) in [
+            ("shared", &variable),
+            ("constant", &variable),
+            ("constant", &constant),
+        ] {
+            let space = Ident::new(space, proc_macro2::Span::call_site());
+            let tokens = address_space(&space, item).expect("no mistake");
+            let file: syn::File = syn::parse2(tokens).expect("items");
+            for added in &file.items {
+                let attributes = match added {
+                    syn::Item::Static(item) => &item.attrs,
+                    syn::Item::Const(item) => &item.attrs,
+                    // The declaration in it has the condition.
+                    syn::Item::ForeignMod(_) => continue,
+                    _ => panic!("another item"),
+                };
+                let is_condition = |one: &&Attribute| quote!(#one).to_string() == "# [cfg (some)]";
+                assert_eq!(attributes.iter().filter(is_condition).count(), 1, "{space}");
+            }
+        }
+    }
 }

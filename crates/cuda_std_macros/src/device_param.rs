@@ -76,7 +76,7 @@ fn check(input: &DeriveInput) -> syn::Result<()> {
             Ok(())
         }
         Data::Struct(data) => {
-            if !has_layout(&["C", "transparent"]) && !is_unit(&data.fields) {
+            if !has_layout(&["C", "transparent"]) && !data.fields.is_empty() {
                 return fail(
                     input.ident.span(),
                     "a kernel's parameter needs the same layout on the host and on the GPU: add \
@@ -148,6 +148,8 @@ mod tests {
             "#[repr(transparent)] struct S(f32);",
             "#[repr(u8)] enum E { A, B = 7 }",
             "struct Nothing;",
+            "struct Nothing {}",
+            "struct Nothing();",
         ] {
             assert_eq!(complaint(text), None, "{text}");
         }

@@ -296,7 +296,11 @@ fn check(function: &ItemFn) -> syn::Result<()> {
             "a kernel returns nothing: write results through a pointer",
         );
     }
-    if signature.asyncness.is_some() || signature.constness.is_some() || signature.abi.is_some() {
+    if signature.asyncness.is_some()
+        || signature.constness.is_some()
+        || signature.abi.is_some()
+        || signature.variadic.is_some()
+    {
         return fail(signature.span(), "a kernel is a plain `fn` or `unsafe fn`");
     }
     if signature.inputs.len() > MAX_PARAMETERS {
@@ -351,6 +355,7 @@ mod tests {
             ("async unsafe fn k() {}", "a plain `fn`"),
             ("const unsafe fn k() {}", "a plain `fn`"),
             ("unsafe extern \"C\" fn k() {}", "a plain `fn`"),
+            ("unsafe fn k(x: u32, ...) {}", "a plain `fn`"),
             (
                 &format!("unsafe fn k({many}) {{}}"),
                 "at most 24 parameters",

@@ -138,8 +138,10 @@ unsafe impl<T> DeviceCopy for *mut T {}
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
     fn is_value(bytes: &[u8]) -> bool {
         // Elements without bytes make an array without bytes, which has no chunks.
-        let size = size_of::<T>().max(1);
-        bytes.chunks_exact(size).all(T::is_value)
+        match size_of::<T>() {
+            0 => N == 0 || T::is_value(bytes),
+            size => bytes.chunks_exact(size).all(T::is_value),
+        }
     }
 }
 // SAFETY: it has no data.

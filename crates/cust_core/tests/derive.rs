@@ -57,6 +57,20 @@ union Bits {
     bits: u32,
 }
 
+/// A static whose name the macro must not take for its own variable's.
+mod names {
+    #[expect(non_upper_case_globals, reason = "so is a kernel's, on the host")]
+    #[expect(dead_code, reason = "only its name matters")]
+    static bytes: u8 = 0;
+
+    #[repr(C)]
+    #[derive(Clone, Copy, cust_core::DeviceCopy)]
+    pub struct Beside(pub u8);
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+enum Never {}
+
 /// Zeros, a valid `axis` aside.
 fn mixed() -> [u8; size_of::<Mixed>()] {
     let mut bytes = [0; size_of::<Mixed>()];
@@ -103,7 +117,10 @@ fn other_types() {
     assert!(Generic::<bool, 2>::is_value(&[0, 1]));
     assert!(!Generic::<bool, 2>::is_value(&[0, 2]));
     assert!(List::is_value(&[255; 8]));
-    assert!(Nothing::is_value(&[]));
+    assert!(Nothing::is_value(&[]) && <[Nothing; 2]>::is_value(&[]));
+    assert!(!Never::is_value(&[]) && !<[Never; 1]>::is_value(&[]));
+    assert!(<[Never; 0]>::is_value(&[]));
     assert!(Bits::is_value(&[255; 4]));
+    assert!(names::Beside::is_value(&[names::Beside(1).0]));
     assert!(NonZeroU16::is_value(&[0, 1]) && !NonZeroU16::is_value(&[0, 0]));
 }

@@ -10,7 +10,8 @@ const DEFINED: [&str; 13] = [
     "C", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
 ];
 
-/// `device_copy` is the path of the trait.
+/// `device_copy` is the path of the trait. The prefix keeps the expansion's variable apart from the
+/// statics of the struct's module, which would be patterns in its place.
 pub fn expand(input: &DeriveInput, device_copy: &TokenStream) -> syn::Result<TokenStream> {
     let name = &input.ident;
     let mut generics = input.generics.clone();
@@ -35,8 +36,8 @@ pub fn expand(input: &DeriveInput, device_copy: &TokenStream) -> syn::Result<Tok
         // SAFETY: all fields may be copied, and `is_value` checks them.
         #[automatically_derived]
         unsafe impl #parameters #device_copy for #name #arguments #conditions {
-            fn is_value(bytes: &[u8]) -> bool {
-                let _ = bytes;
+            fn is_value(__cust_bytes: &[u8]) -> bool {
+                let _ = __cust_bytes;
                 #check
             }
         }
@@ -56,7 +57,8 @@ fn fields_check(fields: &Fields, device_copy: &TokenStream) -> TokenStream {
         // At the field, so that the compiler's complaint shows it.
         quote_spanned! {ty.span()=>
             <#ty as #device_copy>::is_value(
-                &bytes[::core::mem::offset_of!(Self, #member)..][..::core::mem::size_of::<#ty>()]
+                &__cust_bytes[::core::mem::offset_of!(Self, #member)..]
+                    [..::core::mem::size_of::<#ty>()]
             )
         }
     });
@@ -76,7 +78,8 @@ fn enum_check(data: &DataEnum, is_defined: bool, device_copy: &TokenStream) -> T
     let variants = data.variants.iter().map(|variant| &variant.ident);
     quote! {
         // Machines with GPUs have little-endian numbers.
-        false #(|| bytes == &(Self::#variants as i128).to_le_bytes()[..bytes.len()])*
+        false #(|| __cust_bytes
+            == &(Self::#variants as i128).to_le_bytes()[..__cust_bytes.len()])*
     }
 }
 

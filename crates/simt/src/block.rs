@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::race::Detector;
 use crate::shared::{Poison, SharedMemory};
 use crate::watch::Watch;
-use cuda_std::host::{Dim3, LaunchConfig, PendingTensorTiles};
+use cuda_std::host::{Barriers, Dim3, LaunchConfig, PendingTensorTiles};
 use cuda_std::warp::WARP_SIZE;
 use std::cell::{Cell, RefCell};
 
@@ -38,6 +38,7 @@ pub(crate) struct Cluster<'a> {
 pub(crate) struct Room<'a> {
     pub(crate) shared: &'a RefCell<SharedMemory>,
     pub(crate) tensor_tiles: RefCell<PendingTensorTiles>,
+    pub(crate) barriers: RefCell<Barriers>,
     pub(crate) copy_time: CopyTime,
 }
 

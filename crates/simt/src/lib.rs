@@ -28,9 +28,10 @@
 //!
 //! # Undetected mistakes
 //! Threads change only where they synchronise, so without the race detector a race is not detected if
-//! accesses of two threads must interleave more finely, and races between blocks show only in results. A thread that waits for
-//! another in a loop around an atomic waits forever. Accesses through raw pointers are not checked.
-//! Memory is as strongly ordered as the CPU's.
+//! accesses of two threads must interleave more finely, and races between blocks show only in
+//! results. A thread that waits for another in a loop around an atomic waits forever, unless the
+//! loop calls [`nanosleep`](cuda_std::thread::nanosleep). Accesses through raw pointers are not
+//! checked. Memory is as strongly ordered as the CPU's.
 //!
 //! # Panics
 //! A panic of a kernel becomes an error. The process's panic hook runs first and prints the panic

@@ -44,9 +44,13 @@ fn is_fatal(info: &PanicHookInfo) -> bool {
         info.payload_as_str()
             .is_some_and(|message| message.starts_with(start))
     };
-    ["unsafe precondition(s) violated", "panic in a "]
-        .into_iter()
-        .any(starts)
+    [
+        "unsafe precondition(s) violated",
+        "panic in a function that cannot unwind",
+        "panic in a destructor during cleanup",
+    ]
+    .into_iter()
+    .any(starts)
 }
 
 /// Returns the error for the panic that a thread just unwound with.

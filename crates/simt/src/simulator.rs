@@ -186,10 +186,15 @@ impl Simulator {
                 *failure = Some((block, error));
             }
         };
+        let no_stacks: Mutex<Option<SimError>> = Mutex::new(None);
         let work = || {
             let mut worker = match self.worker(launch) {
                 Ok(worker) => worker,
-                Err(error) => return fail(u64::MAX, error),
+                // Another OS thread may have stacks, and then runs all blocks.
+                Err(error) => {
+                    *no_stacks.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    return;
+                }
             };
             while !launch.watch.is_stopped() {
                 let position = next.fetch_add(1, Relaxed);
@@ -210,9 +215,14 @@ impl Simulator {
                 }
             }),
         }
-        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
+        let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let no_stacks = no_stacks
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        match (failure, no_stacks) {
+            (Some((_, error)), _) => Err(error),
+            (None, Some(error)) if next.into_inner() == 0 => Err(error),
+            _ => Ok(()),
         }
     }
 

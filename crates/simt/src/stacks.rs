@@ -28,6 +28,10 @@ pub(crate) struct Stacks {
 impl Stacks {
     /// Takes `count` stacks of at least `bytes` bytes from the pool, or makes them.
     pub(crate) fn take(count: usize, bytes: usize) -> io::Result<Self> {
+        // corosensei panics if the size with its pages exceeds the address space.
+        if isize::try_from(bytes).is_err() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         let mut stacks = Vec::with_capacity(count);
         if let Some(unused) = pool().get_or_insert_default().get_mut(&bytes) {
             let kept = unused.len().saturating_sub(count);

@@ -256,7 +256,8 @@ unsafe impl Lane for Thread<'_> {
             meetings,
             ..
         } = self.block.cluster;
-        // Any address serves, if all threads of the cluster use it and nobody else.
+        // Any address serves, if all threads of the cluster use it and nobody else. The detector
+        // forgets it when the next cluster starts.
         let address = &raw const *self.block.cluster as usize;
         self.order(Ordered::Release {
             address,
@@ -286,6 +287,7 @@ unsafe impl Lane for Thread<'_> {
             shared: shared.dynamic(),
             shared_bytes: shared.dynamic_bytes(),
             pending_tensor_tiles: is_late.then_some(&room.tensor_tiles),
+            barriers: &room.barriers,
         })
     }
 

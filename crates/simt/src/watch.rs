@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 /// the operating system keeps a thread from running.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// As many times must a block have found nothing to do but wait. A loop that only waits does so
+/// within a fraction of the time. One that works between its waits needs far longer, since this
+/// counts its work too.
+const POLLS: u32 = 1000;
+
 /// Shared by the blocks of a launch.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -40,8 +45,16 @@ impl Watch {
 /// A block that runs.
 pub(crate) struct Busy<'a> {
     watch: &'a Watch,
-    /// The time since which all blocks wait, and `steps` then.
-    waiting: Option<(Instant, u64)>,
+    waiting: Option<Waiting>,
+}
+
+/// Of a block that waits: since when all blocks do.
+struct Waiting {
+    since: Instant,
+    /// `steps` then.
+    steps: u64,
+    /// How often the block has waited since.
+    polls: u32,
 }
 
 impl Busy<'_> {
@@ -50,16 +63,22 @@ impl Busy<'_> {
     pub(crate) fn wait(&mut self) -> bool {
         let watch = self.watch;
         let steps = watch.steps.load(Relaxed);
-        let (since, seen) = *self.waiting.get_or_insert_with(|| {
+        let fresh = || Waiting {
+            since: Instant::now(),
+            steps,
+            polls: 0,
+        };
+        let waiting = self.waiting.get_or_insert_with(|| {
             watch.busy.fetch_sub(1, Relaxed);
-            (Instant::now(), steps)
+            fresh()
         });
         std::thread::yield_now();
-        if steps != seen || watch.busy.load(Relaxed) > 0 {
-            self.waiting = Some((Instant::now(), steps));
+        if steps != waiting.steps || watch.busy.load(Relaxed) > 0 {
+            *waiting = fresh();
             return true;
         }
-        since.elapsed() < PATIENCE
+        waiting.polls = waiting.polls.saturating_add(1);
+        waiting.polls < POLLS || waiting.since.elapsed() < PATIENCE
     }
 
     /// Called when a thread does something other than wait.
@@ -76,5 +95,23 @@ impl Drop for Busy<'_> {
         self.go_on();
         self.watch.busy.fetch_sub(1, Relaxed);
         self.watch.steps.fetch_add(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_works_between_waits_does_not_only_wait() {
+        let watch = Watch::default();
+        let mut block = watch.enter();
+        assert!(block.wait());
+        // As if each step between two waits took a minute.
+        for _ in 0..100 {
+            let waiting = block.waiting.as_mut().expect("it waits");
+            waiting.since -= Duration::from_secs(60);
+            assert!(block.wait());
+        }
     }
 }

@@ -38,6 +38,7 @@ impl Worker {
             Room {
                 shared,
                 tensor_tiles: RefCell::default(),
+                barriers: RefCell::default(),
                 copy_time: CopyTime::draw(poison),
             }
         });
@@ -69,6 +70,9 @@ impl Worker {
                 let start = shared.dynamic() as usize;
                 detector.add_shared(start..start + shared.dynamic_bytes());
             }
+            // The address that stands for the cluster's barrier. The next cluster has another barrier.
+            let barrier = &raw const cluster as usize;
+            detector.add_shared(barrier..barrier + size_of_val(&cluster));
             for array in SHARED_STATICS.iter() {
                 let start = array.as_mut_ptr() as usize;
                 detector.add_shared(start..start + array.bytes());

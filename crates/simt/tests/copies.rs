@@ -191,28 +191,27 @@ fn addresses_out_of_range_or_not_aligned_are_reported() {
 
 /// Copies to a static array, which has no address of the dynamic memory.
 #[kernel]
-unsafe fn copy_to_static(input: DeviceSlice<u32>) {
+unsafe fn copy_to_static(input: DeviceSlice<u32>, offset: u32) {
     let tile = shared_array![u32; 4];
+    let to = shared::address(tile).offset(offset);
     // SAFETY: the simulator refuses the copy.
-    unsafe { async_copy::copy::<4>(shared::address(tile), input.address(0).cast(), true) };
+    unsafe { async_copy::copy::<4>(to, input.address(0).cast(), true) };
 }
 
 #[test]
 fn a_static_array_is_out_of_range() {
     let config = LaunchConfig::new(1, 1).with_shared_bytes(64);
-    let error = launch(
-        &Simulator::default(),
-        &copy_to_static,
-        config,
-        (slice(&[1]),),
-    )
-    .unwrap_err();
-    let is_out_of_range = matches!(
-        error,
-        SimError::Misuse {
-            misuse: Misuse::OutOfRange { .. },
-            ..
-        }
-    );
-    assert!(is_out_of_range, "{error}");
+    for offset in [0, 4, 12] {
+        let arguments = (slice(&[1]), offset);
+        let failed = launch(&Simulator::default(), &copy_to_static, config, arguments);
+        let error = failed.unwrap_err();
+        let is_out_of_range = matches!(
+            error,
+            SimError::Misuse {
+                misuse: Misuse::OutOfRange { .. },
+                ..
+            }
+        );
+        assert!(is_out_of_range, "{error}");
+    }
 }

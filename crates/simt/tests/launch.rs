@@ -132,6 +132,20 @@ fn a_panic_names_its_thread() {
     }
 }
 
+/// Panics with words that begin like those of a panic that ends the process.
+#[kernel]
+unsafe fn panics_in_words() {
+    panic!("panic in a kernel");
+}
+
+#[test]
+fn a_panic_names_its_place_whatever_it_says() {
+    let config = LaunchConfig::new(1, 1);
+    let error = launch(&Simulator::default(), &panics_in_words, config, ()).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("launch.rs:"), "{error}");
+}
+
 static NESTED: AtomicUsize = AtomicUsize::new(0);
 
 #[kernel]
@@ -303,12 +317,52 @@ fn launches_may_be_made_on_threads_of_rayon() {
 
 #[test]
 fn stacks_that_cannot_be_had_are_an_error() {
-    let simulator = Simulator::default().stack_bytes(1 << 60);
-    let error = launch(&simulator, &nothing, LaunchConfig::new(1, 8), ()).unwrap_err();
-    assert!(
-        matches!(error, SimError::Stacks { threads: 8, .. }),
-        "{error}"
-    );
+    for bytes in [1 << 60, usize::MAX] {
+        let simulator = Simulator::default().stack_bytes(bytes);
+        let error = launch(&simulator, &nothing, LaunchConfig::new(1, 8), ()).unwrap_err();
+        assert!(
+            matches!(error, SimError::Stacks { threads: 8, .. }),
+            "{error}"
+        );
+    }
+}
+
+/// Takes so long that both OS threads begin.
+#[kernel]
+unsafe fn takes_time() {
+    if thread::thread_idx_x() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// In a process of its own, whose memory has room for the stacks of one of two OS threads.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_os_thread_runs_all_blocks_if_others_get_no_stacks() {
+    const VARIABLE: &str = "SIMT_TEST_FEW_STACKS";
+    let run = |block| {
+        let simulator = Simulator::default().stack_bytes(64 << 20);
+        launch(&simulator, &takes_time, LaunchConfig::new(20, block), ())
+    };
+    if std::env::var_os(VARIABLE).is_some() {
+        run(32).unwrap();
+        let error = run(96).unwrap_err();
+        assert!(matches!(error, SimError::Stacks { .. }), "{error}");
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let test = "one_os_thread_runs_all_blocks_if_others_get_no_stacks";
+    let output = std::process::Command::new("sh")
+        // In KiB: stacks of 32 threads take 2 GiB.
+        .args(["-c", "ulimit -v 3500000 && exec \"$0\" \"$@\""])
+        .arg(program)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .envs([(VARIABLE, "1"), ("RAYON_NUM_THREADS", "2")])
+        .output()
+        .unwrap();
+    let [out, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{errors}");
+    assert!(out.contains("1 passed"), "{out}");
 }
 
 /// Calls itself until the stack is 200 000 bytes deeper than `top`; the number of calls.

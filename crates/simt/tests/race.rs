@@ -3,7 +3,6 @@
 mod common;
 
 use common::{SEEDS, launch, slice, slice_mut};
-use cuda_std::async_copy;
 use cuda_std::atomic::{self, mid};
 use cuda_std::host::{AccessKind, KernelArgs, LaunchConfig};
 use cuda_std::mbarrier::{self, Barrier};
@@ -11,7 +10,9 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{address, dynamic_shared_mem};
 use cuda_std::thread::{device_fence, sync_threads};
 use cuda_std::wgmma::{self, Operand};
+use cuda_std::{async_copy, cluster};
 use simt::{Race, SimError, Simulator};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Runs under every seed; all must report a race, of which the first is returned.
@@ -412,6 +413,25 @@ fn barriers_that_count_order() {
     is_silent(run(&phases, 1, |data| (slice_mut(data), true)));
 }
 
+/// A block of each cluster writes the same number between two meetings of its cluster.
+#[kernel(block = 64, cluster = 2)]
+unsafe fn clusters_write(out: DeviceSliceMut<u32>) {
+    cluster::sync();
+    if cluster::rank() == 0 && thread::thread_idx_x() == 0 {
+        // SAFETY: there is an element, but there is a race.
+        unsafe { out.set(0, thread::block_idx_x()) }; // write for the cluster
+    }
+    cluster::sync();
+}
+
+#[test]
+fn clusters_meet_no_other_clusters() {
+    let race = race_of(run(&clusters_write, 4, |data| (slice_mut(data),)));
+    let mark = (AccessKind::Write, "write for the cluster");
+    accesses(&race, [mark, mark]);
+    is_silent(run(&clusters_write, 2, |data| (slice_mut(data),)));
+}
+
 #[kernel(block = 64)]
 unsafe fn copied(from: DeviceSlice<u32>, out: DeviceSliceMut<u32>, with_barrier: bool) {
     let tile = dynamic_shared_mem::<u32>();
@@ -452,6 +472,38 @@ unsafe fn allocates(out: DeviceSliceMut<u32>) {
 #[test]
 fn memory_that_threads_get_one_after_the_other_is_not_shared() {
     is_silent(run(&allocates, 1, |data| (slice_mut(data),)));
+}
+
+#[kernel(block = 64)]
+unsafe fn asks_for_too_much(out: DeviceSliceMut<u32>) {
+    let refused = Vec::<u8>::new().try_reserve(isize::MAX as usize).is_err();
+    // SAFETY: below 64.
+    unsafe { out.set(thread::thread_idx_x() as usize, refused.into()) };
+}
+
+#[test]
+fn memory_that_threads_do_not_get_has_no_accesses() {
+    is_silent(run(&asks_for_too_much, 1, |data| (slice_mut(data),)));
+}
+
+/// Two threads write the same element, and between count references in memory of the heap, which the
+/// second gets when the first has freed it.
+#[kernel(block = 64)]
+unsafe fn counts_references(out: DeviceSliceMut<u32>) {
+    let i = thread::thread_idx_x();
+    drop(std::hint::black_box(Arc::new(i)));
+    if i < 2 {
+        // SAFETY: there is an element, but there is a race.
+        unsafe { out.set(0, i) }; // write between two counts
+    }
+    drop(std::hint::black_box(Arc::new(i)));
+}
+
+#[test]
+fn counts_in_memory_that_was_freed_order_nothing() {
+    let race = race_of(run(&counts_references, 1, |data| (slice_mut(data),)));
+    let mark = (AccessKind::Write, "write between two counts");
+    accesses(&race, [mark, mark]);
 }
 
 /// A fifth warp overwrites the operands of a warp group's product when each warp has said that it

@@ -307,3 +307,123 @@ fn destructors_of_failed_threads_do_not_wait() {
         assert!(error.contains("too early"), "{error}");
     }
 }
+
+/// Initialises a barrier a second time. Before, it was invalidated if `FREED`.
+#[kernel]
+unsafe fn initialises_again(is_freed: bool) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()).offset(8));
+    // SAFETY: not given unless the barrier is invalidated, which the simulator finds.
+    unsafe {
+        barrier.init(1);
+        barrier.arrive();
+        barrier.wait(0);
+        if is_freed {
+            barrier.invalidate();
+        }
+        barrier.init(2);
+    }
+}
+
+#[test]
+fn barriers_are_initialised_once() {
+    let config = LaunchConfig::new(2, 1).with_shared_bytes(16);
+    under_all_schedules(|simulator| {
+        let error = launch(simulator, &initialises_again, config, (false,)).unwrap_err();
+        let SimError::Misuse { misuse, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(misuse, Misuse::InitialisedAgain { address: 8 });
+        launch(simulator, &initialises_again, config, (true,)).unwrap();
+    });
+}
+
+/// Arrives at a barrier that nobody initialised, or that is over.
+#[kernel]
+unsafe fn arrives_at_none(has_been: bool) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: not given, which the simulator finds.
+    unsafe {
+        if has_been {
+            barrier.init(1);
+            barrier.invalidate();
+        }
+        barrier.arrive();
+    }
+}
+
+#[test]
+fn what_no_barrier_is_is_found_whatever_its_bytes_are() {
+    // A barrier is marked by a byte, which random memory has under about four of these seeds.
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(8);
+    for seed in 1..1000 {
+        for has_been in [false, true] {
+            let simulator = Simulator::with_seed(seed);
+            let failed = launch(&simulator, &arrives_at_none, config, (has_been,));
+            let error = failed.expect_err(&format!("seed {seed}"));
+            let is_found = matches!(
+                error,
+                SimError::Misuse {
+                    misuse: Misuse::NotABarrier { address: 0 },
+                    ..
+                }
+            );
+            assert!(is_found, "seed {seed}: {error}");
+        }
+    }
+}
+
+/// Waits for bytes that no copy brings.
+#[kernel]
+unsafe fn expects(bytes: u32, more: u32) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: no copy is started, and nobody waits.
+    unsafe {
+        barrier.init(3);
+        barrier.arrive_and_expect(bytes);
+        barrier.arrive_and_expect(more);
+    }
+}
+
+#[test]
+fn bytes_that_no_barrier_can_count_are_reported() {
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(8);
+    let run = |bytes, more| launch(&Simulator::default(), &expects, config, (bytes, more));
+    run(0xf_ffff, 0).unwrap();
+    run(0xf_fffe, 1).unwrap();
+    for (first, more) in [(1 << 20, 0), (0xf_ffff, 1), (1, 1 << 25), (0, u32::MAX)] {
+        let error = run(first, more).unwrap_err();
+        assert!(
+            error.to_string().contains("more than 1048575 in a phase"),
+            "{error}"
+        );
+    }
+}
+
+struct ArrivesAtTheEnd(Barrier);
+
+impl Drop for ArrivesAtTheEnd {
+    fn drop(&mut self) {
+        // SAFETY: the barrier is initialised, and the arrival expected, unless the thread unwinds.
+        unsafe { self.0.arrive() };
+    }
+}
+
+/// Fails with a destructor that arrives once too often.
+#[kernel]
+unsafe fn fails_before_an_arrival() {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: the launch has these bytes, which nothing else uses.
+    unsafe { barrier.init(1) };
+    let _arrives = ArrivesAtTheEnd(barrier);
+    // SAFETY: the barrier is initialised. The bytes do not come.
+    unsafe { barrier.arrive_and_expect(16) };
+    panic!("too early");
+}
+
+#[test]
+fn destructors_of_failed_threads_make_no_second_mistake() {
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(16);
+    let failed = launch(&Simulator::default(), &fails_before_an_arrival, config, ());
+    let error = failed.unwrap_err().to_string();
+    assert!(error.contains("too early"), "{error}");
+}

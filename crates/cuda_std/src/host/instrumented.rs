@@ -140,7 +140,9 @@ unsafe impl GlobalAlloc for Told {
         // SAFETY: `System` asks for a layout whose size is not 0, as `GlobalAlloc::alloc` asks the
         // caller of this function.
         let start = unsafe { System.alloc(layout) };
-        if let Some(lane) = current() {
+        if !start.is_null()
+            && let Some(lane) = current()
+        {
             lane.order(Ordered::Allocate {
                 address: start as usize,
                 bytes: layout.size(),

@@ -3,7 +3,7 @@
 use super::access::{Access, Ordered};
 use super::kernel::Dim3;
 use super::shared::DynamicShared;
-use super::{Misuse, PendingTensorTiles, PendingWgmma, WarpOperation};
+use super::{Barriers, Misuse, PendingTensorTiles, PendingWgmma, WarpOperation};
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::panic::Location;
@@ -35,6 +35,8 @@ pub struct BlockOfCluster<'a> {
     /// The copies of tiles to the block that have been started and are not done: at first none.
     /// `None` if the block does each copy when it is started.
     pub pending_tensor_tiles: Option<&'a RefCell<PendingTensorTiles>>,
+    /// The barriers that count arrivals in the dynamic shared memory.
+    pub barriers: &'a RefCell<Barriers>,
 }
 
 impl BlockOfCluster<'_> {
@@ -259,6 +261,12 @@ pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'stati
 pub(super) fn dynamic_shared(lane: &dyn Lane) -> DynamicShared {
     // SAFETY: by the promise of `Lane`.
     unsafe { DynamicShared::new(lane.shared_dynamic(), lane.shared_dynamic_bytes()) }
+}
+
+/// The lane's block, as its cluster sees it.
+pub(super) fn own_block(lane: &dyn Lane) -> BlockOfCluster<'_> {
+    let block = lane.block_of_cluster(lane.cluster_rank());
+    block.expect("a cluster has the block that asks")
 }
 
 /// Reports an access past the end of a slice.

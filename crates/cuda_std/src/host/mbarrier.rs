@@ -2,10 +2,14 @@
 
 use super::Misuse;
 use super::access::Ordered;
-use super::lane::{Lane, dynamic_shared, lane};
-use super::shared::DynamicShared;
+use super::lane::{BlockOfCluster, Lane, lane, own_block};
 use crate::shared::SharedAddress;
 use core::panic::Location;
+use std::collections::BTreeSet;
+
+/// The addresses in a block's dynamic shared memory at which there are barriers: at first none.
+#[derive(Debug, Default)]
+pub struct Barriers(BTreeSet<usize>);
 
 /// The content of a barrier, 8 bytes of shared memory.
 #[derive(Clone, Copy)]
@@ -19,7 +23,7 @@ struct State {
     parity: bool,
 }
 
-/// Marks a barrier: the bytes of uninitialised memory are hardly ever these.
+/// Marks a barrier that nothing has overwritten: other bytes are seldom these.
 const MARK: u64 = 0xb5 << 56;
 
 const BYTES: &str = "a barrier that counts arrivals";
@@ -27,10 +31,14 @@ const BYTES: &str = "a barrier that counts arrivals";
 /// The largest count of 14 bits. A cluster of 8 blocks has at most 8192 threads.
 pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
 
+/// The most bytes that a phase can wait for, as on GPUs.
+pub(super) const MOST_BYTES: i32 = 0xf_ffff;
+
 impl State {
-    fn read(shared: DynamicShared, address: usize) -> Result<State, Misuse> {
-        let bits = u64::from_le_bytes(shared.read(BYTES, address)?);
-        if bits >> 56 << 56 != MARK {
+    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<State, Misuse> {
+        let bits = u64::from_le_bytes(block.shared().read(BYTES, address)?);
+        // Uninitialised memory has the mark now and then, where no barrier is.
+        if bits >> 56 << 56 != MARK || !block.barriers.borrow().0.contains(&address) {
             return Err(Misuse::NotABarrier { address });
         }
         Ok(State {
@@ -42,13 +50,13 @@ impl State {
         })
     }
 
-    fn write(self, shared: DynamicShared, address: usize) -> Result<(), Misuse> {
+    fn write(self, block: BlockOfCluster<'_>, address: usize) -> Result<(), Misuse> {
         let bits = MARK
             | u64::from(self.parity) << 55
             | u64::from(self.bytes as u32 & 0x1ff_ffff) << 28
             | u64::from(self.missing) << 14
             | u64::from(self.arrivals);
-        shared.write(BYTES, address, bits.to_le_bytes())
+        block.shared().write(BYTES, address, bits.to_le_bytes())
     }
 
     /// Begins the next phase if this one is over.
@@ -66,88 +74,107 @@ impl State {
 
 /// Changes a barrier.
 fn change(
-    shared: DynamicShared,
+    block: BlockOfCluster<'_>,
     address: usize,
     change: impl FnOnce(State) -> Result<State, Misuse>,
 ) -> Result<(), Misuse> {
-    change(State::read(shared, address)?)?
+    change(State::read(block, address)?)?
         .turned()
-        .write(shared, address)
+        .write(block, address)
+}
+
+/// Performs `operation` for the calling thread, or reports its mistake. Does nothing while the
+/// thread unwinds: a second failure, in a destructor of a failed thread, would abort the process.
+fn perform(
+    site: &'static Location<'static>,
+    operation: impl FnOnce(&dyn Lane) -> Result<(), Misuse>,
+) {
+    let lane = lane();
+    if !lane.is_unwinding()
+        && let Err(misuse) = operation(lane)
+    {
+        lane.misuse(misuse, site);
+    }
 }
 
 pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'static>) {
-    let lane = lane();
-    if !(1..=MOST_ARRIVALS).contains(&u64::from(arrivals)) {
-        lane.misuse(Misuse::Arrivals { arrivals }, site);
-    }
-    let state = State {
-        arrivals: arrivals as u16,
-        missing: arrivals as u16,
-        bytes: 0,
-        parity: false,
-    };
-    if let Err(misuse) = state.write(dynamic_shared(lane), at.bits() as usize) {
-        lane.misuse(misuse, site);
-    }
+    perform(site, |lane| {
+        if !(1..=MOST_ARRIVALS).contains(&u64::from(arrivals)) {
+            return Err(Misuse::Arrivals { arrivals });
+        }
+        let (block, address) = (own_block(lane), at.bits() as usize);
+        if State::read(block, address).is_ok() {
+            return Err(Misuse::InitialisedAgain { address });
+        }
+        let state = State {
+            arrivals: arrivals as u16,
+            missing: arrivals as u16,
+            bytes: 0,
+            parity: false,
+        };
+        state.write(block, address)?;
+        block.barriers.borrow_mut().0.insert(address);
+        Ok(())
+    });
 }
 
 pub(crate) fn invalidate(at: SharedAddress, site: &'static Location<'static>) {
-    let (lane, address) = (lane(), at.bits() as usize);
-    let shared = dynamic_shared(lane);
-    let invalidated = State::read(shared, address)
-        .and_then(|_| shared.write(BYTES, address, u64::MAX.to_le_bytes()));
-    if let Err(misuse) = invalidated {
-        lane.misuse(misuse, site);
-    }
+    perform(site, |lane| {
+        let (block, address) = (own_block(lane), at.bits() as usize);
+        State::read(block, address)?;
+        block.barriers.borrow_mut().0.remove(&address);
+        block.shared().write(BYTES, address, [0xff; 8])
+    });
 }
 
 pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'static>) {
-    let lane = lane();
-    let shared = dynamic_shared(lane);
-    release(lane, shared, at.bits() as usize);
-    if let Err(misuse) = arrive_in(shared, at, bytes) {
-        lane.misuse(misuse, site);
-    }
+    perform(site, |lane| arrive_in(lane, own_block(lane), at, bytes));
 }
 
 pub(crate) fn arrive_at(at: SharedAddress, rank: u32, site: &'static Location<'static>) {
-    let lane = lane();
-    let block = lane.block_of_cluster(rank);
-    let block = block.ok_or(Misuse::BeyondCluster { rank });
-    let arrived = block.and_then(|block| {
-        release(lane, block.shared(), at.bits() as usize);
-        arrive_in(block.shared(), at, 0)
+    perform(site, |lane| {
+        let block = lane.block_of_cluster(rank);
+        arrive_in(lane, block.ok_or(Misuse::BeyondCluster { rank })?, at, 0)
     });
-    if let Err(misuse) = arrived {
-        lane.misuse(misuse, site);
-    }
 }
 
 /// What the lane did happens before what those do that wait at the barrier.
-pub(super) fn release(lane: &dyn Lane, shared: DynamicShared, address: usize) {
+pub(super) fn release(lane: &dyn Lane, block: BlockOfCluster<'_>, address: usize) {
     lane.order(Ordered::Release {
-        address: shared.address(address),
+        address: block.shared().address(address),
         is_relaxed: false,
         keeps: true,
     });
 }
 
-fn arrive_in(shared: DynamicShared, at: SharedAddress, bytes: u32) -> Result<(), Misuse> {
+fn arrive_in(
+    lane: &dyn Lane,
+    block: BlockOfCluster<'_>,
+    at: SharedAddress,
+    bytes: u32,
+) -> Result<(), Misuse> {
     let address = at.bits() as usize;
-    change(shared, address, |state| {
+    release(lane, block, address);
+    change(block, address, |state| {
         let missing = state.missing.checked_sub(1);
         let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
+        let expected = state.bytes.checked_add_unsigned(bytes);
+        let expected = expected.filter(|&expected| expected <= MOST_BYTES);
         Ok(State {
             missing,
-            bytes: state.bytes.wrapping_add(bytes as i32),
+            bytes: expected.ok_or(Misuse::TooManyBytes { address, bytes })?,
             ..state
         })
     })
 }
 
 /// Counts bytes that have been copied.
-pub(super) fn complete(shared: DynamicShared, address: usize, bytes: usize) -> Result<(), Misuse> {
-    change(shared, address, |state| {
+pub(super) fn complete(
+    block: BlockOfCluster<'_>,
+    address: usize,
+    bytes: usize,
+) -> Result<(), Misuse> {
+    change(block, address, |state| {
         Ok(State {
             bytes: state.bytes.wrapping_sub(bytes as i32),
             ..state
@@ -156,27 +183,21 @@ pub(super) fn complete(shared: DynamicShared, address: usize, bytes: usize) -> R
 }
 
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
-    let (lane, address) = (lane(), at.bits() as usize);
-    // A second failure, in a destructor of a failed thread, would abort the process.
-    if lane.is_unwinding() {
-        return;
-    }
-    let is_over = || match State::read(dynamic_shared(lane), address) {
-        Ok(state) => state.parity != (parity & 1 == 1),
-        Err(misuse) => lane.misuse(misuse, site),
-    };
-    while !is_over() {
-        // Copies that are as late as they may be are made now.
-        if let Err(misuse) = super::tensor::finish(lane, address) {
-            lane.misuse(misuse, site);
+    perform(site, |lane| {
+        let (block, address) = (own_block(lane), at.bits() as usize);
+        let is_over = || Ok(State::read(block, address)?.parity != (parity & 1 == 1));
+        while !is_over()? {
+            // Copies that are as late as they may be are made now.
+            super::tensor::finish(block, address)?;
+            if is_over()? {
+                break;
+            }
+            lane.pause(site);
         }
-        if is_over() {
-            break;
-        }
-        lane.pause(site);
-    }
-    lane.order(Ordered::Acquire {
-        address: dynamic_shared(lane).address(address),
-        is_relaxed: false,
+        lane.order(Ordered::Acquire {
+            address: block.shared().address(address),
+            is_relaxed: false,
+        });
+        Ok(())
     });
 }

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::panic::Location;
 
-use super::mbarrier::MOST_ARRIVALS;
+use super::mbarrier::{MOST_ARRIVALS, MOST_BYTES};
 
 /// What is wrong with an asynchronous copy, its barrier, or a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,18 @@ pub enum Misuse {
     TooManyArrivals {
         /// Its place in the dynamic shared memory.
         address: usize,
+    },
+    /// A barrier was initialised where there is one that has not been invalidated.
+    InitialisedAgain {
+        /// Its place in the dynamic shared memory.
+        address: usize,
+    },
+    /// A phase of a barrier was to wait for more bytes than a barrier can count.
+    TooManyBytes {
+        /// Its place in the dynamic shared memory.
+        address: usize,
+        /// The bytes that were added to those that it waits for.
+        bytes: u32,
     },
     /// A barrier was to wait for more arrivals than it can count, or for none.
     Arrivals {
@@ -98,6 +110,14 @@ impl fmt::Display for Misuse {
             Self::TooManyArrivals { address } => write!(
                 f,
                 "the barrier at {address} of the dynamic shared memory got more arrivals in a phase than it waits for"
+            ),
+            Self::InitialisedAgain { address } => write!(
+                f,
+                "there is a barrier at {address} of the dynamic shared memory, which was initialised and not invalidated"
+            ),
+            Self::TooManyBytes { address, bytes } => write!(
+                f,
+                "with {bytes} more bytes, the barrier at {address} of the dynamic shared memory waits for more than {MOST_BYTES} in a phase"
             ),
             Self::Arrivals { arrivals } => write!(
                 f,

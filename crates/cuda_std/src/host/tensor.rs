@@ -2,7 +2,6 @@
 
 use super::access::{Access, AccessKind, AccessSite};
 use super::lane::{BlockOfCluster, Lane, lane};
-use super::shared::DynamicShared;
 use super::{Misuse, mbarrier};
 use crate::mbarrier::Barrier;
 use crate::shared::SharedAddress;
@@ -129,6 +128,10 @@ pub(crate) unsafe fn load(
     site: &'static Location<'static>,
 ) {
     let lane = lane();
+    // A second failure, in a destructor of a failed thread, would abort the process.
+    if lane.is_unwinding() {
+        return;
+    }
     // SAFETY: the caller vouches for it.
     let map = unsafe { &*(map as *const TensorMap) };
     let Some(tiles) = TensorTiles::of_simulated(map) else {
@@ -147,7 +150,7 @@ pub(crate) unsafe fn load(
         // SAFETY: by the contract of this function, which is that of `crate::tensor::load_to`,
         // nobody uses the memory until the copy has ended, and the array does not change meanwhile.
         let started = block.and_then(|block| unsafe {
-            copy.tell(lane, block.shared(), site);
+            copy.tell(lane, block, site);
             copy.start(block)
         });
         if let Err(misuse) = started {
@@ -157,10 +160,7 @@ pub(crate) unsafe fn load(
 }
 
 /// Makes the pending copies that count at the barrier at `address`.
-pub(super) fn finish(lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
-    let Some(block) = lane.block_of_cluster(lane.cluster_rank()) else {
-        return Ok(());
-    };
+pub(super) fn finish(block: BlockOfCluster<'_>, address: usize) -> Result<(), Misuse> {
     let Some(pending) = block.pending_tensor_tiles else {
         return Ok(());
     };
@@ -171,21 +171,21 @@ pub(super) fn finish(lane: &dyn Lane, address: usize) -> Result<(), Misuse> {
     // SAFETY: the contract of `load` holds until the barrier's phase has ended.
     copies
         .iter()
-        .try_for_each(|copy| unsafe { copy.make(block.shared()) })
+        .try_for_each(|copy| unsafe { copy.make(block) })
 }
 
 const COPY: &str = "a copy of a tile";
 
 impl Copy {
     /// Tells of the write of the target, which those see that wait at the barrier.
-    fn tell(&self, lane: &dyn Lane, shared: DynamicShared, site: &'static Location<'static>) {
+    fn tell(&self, lane: &dyn Lane, block: BlockOfCluster<'_>, site: &'static Location<'static>) {
         lane.access(Access {
-            address: shared.address(self.to),
+            address: block.shared().address(self.to),
             bytes: self.tiles.tile_bytes(),
             kind: AccessKind::Write,
             site: AccessSite::Call(site),
         });
-        mbarrier::release(lane, shared, self.barrier);
+        mbarrier::release(lane, block, self.barrier);
     }
 
     /// # Safety
@@ -199,15 +199,14 @@ impl Copy {
                 alignment,
             });
         }
-        let shared = block.shared();
         let Some(pending) = block.pending_tensor_tiles else {
             // SAFETY: the caller keeps the contract of `crate::tensor::load`, which this function
             // shares.
-            return unsafe { self.make(shared) };
+            return unsafe { self.make(block) };
         };
         for piece in (0..self.tiles.tile_bytes()).step_by(16) {
             // NaN as a float, −1 as an integer.
-            shared.write(COPY, self.to + piece, [0xff; 16])?;
+            block.shared().write(COPY, self.to + piece, [0xff; 16])?;
         }
         pending.borrow_mut().0.push(self);
         Ok(())
@@ -217,7 +216,7 @@ impl Copy {
     ///
     /// # Safety
     /// As of [`crate::tensor::load`].
-    unsafe fn make(&self, shared: DynamicShared) -> Result<(), Misuse> {
+    unsafe fn make(&self, block: BlockOfCluster<'_>) -> Result<(), Misuse> {
         let TensorTiles {
             tile,
             element_bytes,
@@ -238,12 +237,12 @@ impl Copy {
                     } else {
                         0
                     };
-                    shared.write(COPY, address ^ swizzle, *bytes)?;
+                    block.shared().write(COPY, address ^ swizzle, *bytes)?;
                 }
                 to += row_bytes;
             }
         }
-        mbarrier::complete(shared, self.barrier, self.tiles.tile_bytes())
+        mbarrier::complete(block, self.barrier, self.tiles.tile_bytes())
     }
 
     /// Reads a row of the tile. Elements outside of the array are zeros.

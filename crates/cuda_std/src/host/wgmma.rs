@@ -11,6 +11,9 @@ use core::panic::Location;
 
 /// Rows of A and of D.
 const ROWS: usize = 64;
+const A: &str = "A of a wgmma";
+const B: &str = "B of a wgmma";
+
 /// Words that a thread hands in and gets back, before its sums.
 const HEAD: usize = 4;
 
@@ -27,9 +30,14 @@ pub(crate) fn multiply(
     let columns = 2 * sums.len();
     let [a_across, b_across] = [0, 1].map(|i| across.get(i).copied().unwrap_or(false));
     let tiles = || -> Result<[Tile; 2], Misuse> {
+        for (name, operand) in [(A, a), (B, b)] {
+            if operand.is_elsewhere() {
+                shared.read::<16>(name, u32::MAX as usize)?;
+            }
+        }
         Ok([
-            Tile::new("A of a wgmma", a, a_across, ROWS, numbers.bytes())?,
-            Tile::new("B of a wgmma", b, b_across, columns, numbers.bytes())?,
+            Tile::new(A, a, a_across, ROWS, numbers.bytes())?,
+            Tile::new(B, b, b_across, columns, numbers.bytes())?,
         ])
     };
     let perform = |threads: &mut [&mut [u32]]| {

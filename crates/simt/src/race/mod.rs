@@ -15,7 +15,7 @@ use clock::Clock;
 use cuda_std::host::{Access, Dim3, Ordered};
 pub use report::{Race, RaceAccess};
 use shadow::{Record, Shadow};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Whether races are looked for.
@@ -51,7 +51,7 @@ pub(crate) struct Detector {
     /// The threads of each of its blocks.
     blocks: Vec<Vec<Knowledge>>,
     /// What was released at addresses.
-    released: HashMap<usize, Clock>,
+    released: BTreeMap<usize, Clock>,
     /// The shared memory of the cluster's blocks.
     shared: Vec<Range<usize>>,
     race: Option<(Record, Record, Range<usize>)>,
@@ -60,9 +60,8 @@ pub(crate) struct Detector {
 impl Detector {
     /// Begins a cluster: its first block, its number of blocks and the threads of each.
     pub(crate) fn start(&mut self, first: u32, blocks: u32, threads: usize) {
-        for bytes in self.shared.drain(..) {
-            self.shadow.forget(bytes.clone());
-            self.released.retain(|address, _| !bytes.contains(address));
+        for bytes in std::mem::take(&mut self.shared) {
+            self.forget(bytes);
         }
         let fresh = Knowledge {
             clock: Clock::default(),
@@ -72,6 +71,12 @@ impl Detector {
         };
         self.first = first;
         self.blocks = vec![vec![fresh; threads]; blocks as usize];
+    }
+
+    /// Forgets what was done to memory that is other memory from now on.
+    fn forget(&mut self, bytes: Range<usize>) {
+        self.shadow.forget(bytes.clone());
+        self.released.extract_if(bytes, |_, _| true).for_each(drop);
     }
 
     /// Tells of shared memory of the cluster that runs.
@@ -116,7 +121,7 @@ impl Detector {
 
     pub(crate) fn order(&mut self, id: Id, operation: Ordered) {
         match operation {
-            Ordered::Allocate { address, bytes } => self.shadow.forget(address..address + bytes),
+            Ordered::Allocate { address, bytes } => self.forget(address..address + bytes),
             Ordered::Fence => {
                 let thread = self.thread(id);
                 let seen = std::mem::take(&mut thread.seen);
