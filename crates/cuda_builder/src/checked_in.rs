@@ -73,13 +73,13 @@ impl CudaBuilder {
 }
 
 impl CheckedIn {
-    /// Returns the checked-in PTX if the record has the hash of the sources as they are now, and
-    /// compiles the kernel crate otherwise.
+    /// Returns the checked-in PTX if the record has it for the architecture and with the hash of the
+    /// sources as they are now, and compiles the kernel crate otherwise.
     ///
     /// # Errors
     ///
     /// [`BuildError::Record`] if the checked-in PTX is missing or differs from the record,
-    /// [`BuildError::Outdated`] if the sources have changed and compiling them failed.
+    /// [`BuildError::Outdated`] if the record does not have it and compiling the sources failed.
     pub fn provide(self) -> Result<Provided, BuildError> {
         self.builder.options.check()?;
         let arch = Arch::try_from(self.builder.arch)?;
@@ -89,13 +89,14 @@ impl CheckedIn {
         let ptx_path = self.folder.join(ptx_file_name(&self.name, arch));
         let mut files = sources.files.clone();
         files.extend([record_path.clone(), ptx_path.clone()]);
-        if !self.is_recorded(&record, &sources, arch) {
+        if let Some(reason) = self.reason_against(&record, &sources, arch) {
             let build = self
                 .builder
                 .compile()
                 .map_err(|error| BuildError::Outdated {
                     name: self.name,
                     folder: self.folder,
+                    reason,
                     source: Box::new(error),
                 })?;
             return Ok(Provided {
@@ -136,12 +137,23 @@ impl CheckedIn {
         }));
     }
 
-    fn is_recorded(&self, record: &Record, sources: &Sources, arch: Arch) -> bool {
-        record.crates().any(|(name, recorded)| {
-            name == self.name
-                && recorded.sources == sources.hash
-                && recorded.ptx.contains_key(arch.name())
-        })
+    /// Why the record does not stand for PTX of these sources and this architecture, if so.
+    fn reason_against(&self, record: &Record, sources: &Sources, arch: Arch) -> Option<String> {
+        let Some((_, recorded)) = record.crates().find(|(name, _)| *name == self.name) else {
+            let names: Vec<_> = record.crates().map(|(name, _)| name).collect();
+            return Some(match names.is_empty() {
+                true => "is not recorded".to_owned(),
+                false => format!("is not recorded (the record has {})", names.join(", ")),
+            });
+        };
+        if recorded.sources != sources.hash {
+            return Some("was not made from its sources as they are now".to_owned());
+        }
+        if recorded.ptx.contains_key(arch.name()) {
+            return None;
+        }
+        let archs: Vec<_> = recorded.ptx.keys().map(String::as_str).collect();
+        Some(format!("is for {}, not for {arch}", archs.join(", ")))
     }
 }
 
@@ -181,6 +193,10 @@ mod tests {
 
     /// What a machine without a device compiler is provided with.
     fn provide(folder: &Path) -> Result<Provided, BuildError> {
+        provide_as(folder, "k", Arch::Sm70)
+    }
+
+    fn provide_as(folder: &Path, name: &str, arch: Arch) -> Result<Provided, BuildError> {
         let missing = PathBuf::from("/nonexistent");
         let compiler = DeviceCompiler {
             cargo: missing.clone(),
@@ -191,9 +207,10 @@ mod tests {
             llvm_version: "22".to_owned(),
         };
         CudaBuilder::new(folder.join("kernels"))
+            .arch(arch)
             .compiler(compiler)
             .copy_to(folder.join("out/k.ptx"))
-            .checked_in(folder.join("ptx"), "k")
+            .checked_in(folder.join("ptx"), name)
             .provide()
     }
 
@@ -220,8 +237,31 @@ mod tests {
         fs::write(folder.path().join("kernels/src/lib.rs"), "// changed").unwrap();
         let error = provide(folder.path()).unwrap_err();
         assert!(matches!(error, BuildError::Outdated { .. }), "{error}");
-        let sentence = "as they are now, and these do not compile here: cannot run";
+        let sentence = "was not made from its sources as they are now, and the sources do not \
+                        compile here: cannot run";
         assert!(error.to_string().contains(sentence), "{error}");
+    }
+
+    #[test]
+    fn ptx_that_the_record_does_not_have_is_named() {
+        let folder = checked_in();
+        for (name, arch, reason) in [
+            (
+                "other",
+                Arch::Sm70,
+                "is not recorded (the record has k), and",
+            ),
+            ("k", Arch::Sm80, "is for sm_70, not for sm_80, and"),
+        ] {
+            let error = provide_as(folder.path(), name, arch).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        fs::remove_file(folder.path().join("ptx/record.toml")).unwrap();
+        let error = provide(folder.path()).unwrap_err();
+        assert!(
+            error.to_string().contains(" is not recorded, and"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -202,10 +202,10 @@ pub enum BuildError {
     )]
     NoPtxas,
 
-    /// The sources of a kernel crate have changed since its PTX was checked in, and do not compile
-    /// here.
+    /// No PTX is checked in for the sources of a kernel crate and the architecture, and the sources
+    /// do not compile here.
     #[error(
-        "the PTX of `{name}` in {} was not made from its sources as they are now, and these do not compile here: {source}",
+        "the PTX of `{name}` in {} {reason}, and the sources do not compile here: {source}",
         .folder.display()
     )]
     Outdated {
@@ -213,6 +213,8 @@ pub enum BuildError {
         name: String,
         /// The folder of the PTX.
         folder: PathBuf,
+        /// Why the PTX in the folder is not used, as the rest of a sentence.
+        reason: String,
         /// Why the sources were not compiled.
         source: Box<BuildError>,
     },

@@ -101,8 +101,8 @@ impl<'a> Statics<'a> {
             open_braces += line.matches('{').count();
             let closed = line.matches('}').count();
             open_braces = open_braces.saturating_sub(closed);
-            // A declaration ends without a body.
-            if open_braces == 0 && (closed > 0 || line == ";") {
+            // A declaration ends without a body: `;`, or `.noreturn;` of a function that never returns.
+            if open_braces == 0 && (closed > 0 || line.ends_with(';')) {
                 current = None;
             }
         }
@@ -230,6 +230,41 @@ mod tests {
         assert_eq!(names("calls"), ["LOCAL", "A"]);
         assert_eq!(total(&statics.shared_of("calls")), 4);
         assert!(check("kernels", PTX).is_ok());
+    }
+
+    /// LLVM declares functions before the statics of the module.
+    #[test]
+    fn statics_behind_a_declaration_belong_to_no_function() {
+        let declarations = "\
+.func fail
+(
+	.param .b64 fail_param_0
+)
+.noreturn;
+.shared .align 4 .b8 FIRST[32768];
+.shared .align 4 .b8 SECOND[32768];
+.visible .entry one()
+{
+	call.uni fail, (param0);
+	st.shared.b32 	[FIRST], %r1;
+}
+.visible .entry two()
+{
+	st.shared.b32 	[SECOND], %r1;
+}
+.func fail(
+	.param .b64 fail_param_0
+)
+.noreturn
+{
+}
+";
+        let statics = Statics::of(declarations);
+        for (kernel, name) in [("one", "FIRST"), ("two", "SECOND")] {
+            let shared = statics.shared_of(kernel);
+            assert_eq!((shared.len(), shared[0].name), (1, name), "{kernel}");
+        }
+        assert!(check("kernels", declarations).is_ok());
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl Ptxas {
     ///
     /// [`BuildError::Tool`] with ptxas's message if it refuses the PTX.
     pub fn assemble(&self, ptx: &Path, arch: Arch) -> Result<Vec<Resources>, BuildError> {
-        let cubin = tempfile::NamedTempFile::new().map_err(BuildError::io("write", ptx))?;
+        let cubin = tempfile::NamedTempFile::new()
+            .map_err(BuildError::io("create a file in", &std::env::temp_dir()))?;
         let arch = format!("-arch={arch}");
         let printed = self.run(&[
             "-v".as_ref(),

@@ -58,12 +58,20 @@ pub struct KernelCrate {
 /// The files that a kernel crate's PTX is made from.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Every file, of the kernel crate and of the crates that it depends on by path.
+    /// Every file, of the kernel crate and of the crates that it depends on by path. If these depend
+    /// on other crates, also the workspace's Cargo.lock, which has the versions of those.
     pub files: Vec<PathBuf>,
     /// SHA-256 over the files (names relative to their packages, contents with `\n` at line ends)
-    /// and over the builder's own recipe, in hexadecimal digits. The versions of other dependencies,
-    /// what a manifest inherits from its workspace, and other files outside of `src` are not in it.
+    /// except Cargo.lock, and over the builder's own recipe, in hexadecimal digits. The versions of
+    /// other dependencies, and what a manifest inherits from its workspace, are not in it. Of files
+    /// outside of `src`, it has build scripts and Rust sources beside a library that is elsewhere.
     pub hash: String,
+    /// The names of the kernel crate and of the crates that it depends on by path.
+    pub(crate) packages: Vec<String>,
+    /// Those of them that are macros, which are compiled for the host.
+    pub(crate) macros: Vec<String>,
+    /// The folder of the kernel crate's workspace.
+    pub(crate) workspace_root: PathBuf,
 }
 
 impl KernelCrate {
@@ -71,7 +79,8 @@ impl KernelCrate {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Manifest`] if cargo refuses it or it has no library.
+    /// [`BuildError::Io`] if there is no such crate, [`BuildError::Manifest`] if cargo refuses it or it
+    /// has no library.
     pub fn read(folder: &Path) -> Result<Self, BuildError> {
         let manifest = manifest_of(folder)?;
         let workspace = metadata(&manifest)?;
@@ -79,9 +88,9 @@ impl KernelCrate {
             manifest: manifest.clone(),
             message,
         };
-        let package = workspace
-            .package(&manifest)
-            .ok_or_else(|| refuse("it is not a package of its own workspace".into()))?;
+        let package = workspace.package(&manifest).ok_or_else(|| {
+            refuse("it has no package, but a workspace: name a member's folder".into())
+        })?;
         let library = package.targets.iter().find(|target| {
             target
                 .kind
@@ -122,10 +131,10 @@ impl KernelCrate {
 /// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file cannot
 /// be read.
 pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
+    let packages = packages(folder)?;
     let mut files = BTreeMap::new();
-    for (name, folder) in packages(folder)? {
-        for path in package_files(&folder)? {
-            let relative = path.strip_prefix(&folder).unwrap_or(&path);
+    for (name, found) in &packages.found {
+        for (relative, path) in found.files()? {
             let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
             files.insert(format!("{name}/{}", parts.join("/")), path);
         }
@@ -145,8 +154,17 @@ pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
             &fs::read(path).map_err(BuildError::io("read", path))?,
         );
     }
+    let mut files: Vec<_> = files.into_values().collect();
+    // cargo compares times of files: one that is not there yet would always count as changed.
+    let lock_file = packages.workspace_root.join("Cargo.lock");
+    files.extend(Some(lock_file).filter(|path| packages.has_others && path.is_file()));
+    let macros = packages.found.iter().filter(|(_, found)| found.is_macros);
+    let macros = macros.map(|(name, _)| name.clone()).collect();
     Ok(Sources {
-        files: files.into_values().collect(),
+        workspace_root: packages.workspace_root,
+        macros,
+        packages: packages.found.into_keys().collect(),
+        files,
         hash: hex(&hasher.finalize()),
     })
 }
@@ -181,10 +199,28 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The kernel crate and, transitively, its path dependencies: name and folder.
-fn packages(folder: &Path) -> Result<BTreeMap<String, PathBuf>, BuildError> {
+/// A package whose sources count.
+struct Found {
+    folder: PathBuf,
+    build_script: Option<PathBuf>,
+    /// The folder of the library's first file, if it is not in `src`.
+    library: Option<PathBuf>,
+    is_macros: bool,
+}
+
+/// The kernel crate and its dependencies.
+struct Packages {
+    /// The kernel crate and, transitively, its path dependencies, by their names.
+    found: BTreeMap<String, Found>,
+    /// Whether there are other dependencies.
+    has_others: bool,
+    workspace_root: PathBuf,
+}
+
+fn packages(folder: &Path) -> Result<Packages, BuildError> {
     let mut workspaces: Vec<Metadata> = Vec::new();
     let mut found = BTreeMap::new();
+    let mut has_others = false;
     let mut open = BTreeSet::from([manifest_of(folder)?]);
     while let Some(manifest) = open.pop_first() {
         if !workspaces
@@ -200,16 +236,27 @@ fn packages(folder: &Path) -> Result<BTreeMap<String, PathBuf>, BuildError> {
             let message = "cargo does not list it".to_owned();
             return Err(BuildError::Manifest { manifest, message });
         };
-        let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
-        if found.insert(package.name.clone(), folder).is_none() {
+        let name = package.name.clone();
+        if found
+            .insert(name, Found::read(package, &manifest)?)
+            .is_none()
+        {
             for dependency in package.dependencies.iter().filter(|d| d.is_for_gpu()) {
-                if let Some(path) = &dependency.path {
-                    open.insert(manifest_of(path)?);
+                match &dependency.path {
+                    Some(path) => {
+                        open.insert(manifest_of(path)?);
+                    }
+                    None => has_others = true,
                 }
             }
         }
     }
-    Ok(found)
+    Ok(Packages {
+        found,
+        has_others,
+        // The first one is that of the kernel crate.
+        workspace_root: workspaces.swap_remove(0).workspace_root,
+    })
 }
 
 fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
@@ -226,25 +273,66 @@ fn is_source(path: &Path) -> bool {
     !name.starts_with(['.', '#']) && !endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Cargo.toml, build.rs and all under src.
-fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
-    let mut files = vec![folder.join("Cargo.toml")];
-    files.extend(Some(folder.join("build.rs")).filter(|path| path.is_file()));
-    let mut open = vec![folder.join("src")];
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
-            let path = entry.map_err(BuildError::io("list", &folder))?.path();
-            if !is_source(&path) {
-                continue;
-            }
-            if path.is_dir() {
-                open.push(path)
-            } else {
-                files.push(path)
+impl Found {
+    fn read(package: &Package, manifest: &Path) -> Result<Self, BuildError> {
+        let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
+        let first_file = |kinds: &[&str]| {
+            let is_meant =
+                |target: &&Target| target.kind.iter().any(|kind| kinds.contains(&&**kind));
+            let target = package.targets.iter().find(is_meant);
+            let path = target.map(|target| {
+                let path = &target.src_path;
+                path.canonicalize().map_err(BuildError::io("find", path))
+            });
+            path.transpose()
+        };
+        let library = first_file(&["lib", "rlib", "staticlib", "cdylib", "dylib", "proc-macro"])?;
+        let library = library.and_then(|path| path.parent().map(Path::to_owned));
+        Ok(Self {
+            build_script: first_file(&["custom-build"])?,
+            is_macros: first_file(&["proc-macro"])?.is_some(),
+            library: library.filter(|path| !path.starts_with(folder.join("src"))),
+            folder,
+        })
+    }
+
+    /// Cargo.toml, the build script and all under `src`, and Rust sources beside a library that is
+    /// elsewhere: their names in the package, and their paths.
+    fn files(&self) -> Result<Vec<(PathBuf, PathBuf)>, BuildError> {
+        let source = self.folder.join("src");
+        let mut files = vec![self.folder.join("Cargo.toml")];
+        files.extend(self.build_script.clone());
+        let mut open = Vec::from_iter(self.library.clone());
+        open.extend(Some(source.clone()).filter(|folder| folder.is_dir()));
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
+                let path = entry.map_err(BuildError::io("list", &folder))?.path();
+                let in_src = path.starts_with(&source);
+                if !is_source(&path) {
+                    continue;
+                }
+                if path.is_dir() {
+                    if in_src || !is_other_folder(&path) {
+                        open.push(path)
+                    }
+                } else if in_src || path.extension().is_some_and(|ending| ending == "rs") {
+                    files.push(path)
+                }
             }
         }
+        let name = |path: &Path| {
+            let mut folders = [Some(&self.folder), self.library.as_ref()].into_iter();
+            let relative = folders.find_map(|folder| path.strip_prefix(folder?).ok());
+            relative.unwrap_or(path).to_owned()
+        };
+        Ok(files.into_iter().map(|path| (name(&path), path)).collect())
     }
-    Ok(files)
+}
+
+/// Whether a folder beside a library is another package, or a target folder of cargo.
+fn is_other_folder(folder: &Path) -> bool {
+    let marks = ["Cargo.toml", "CACHEDIR.TAG"];
+    marks.iter().any(|mark| folder.join(mark).exists())
 }
 
 /// The part of `cargo metadata` that is used here.
@@ -252,6 +340,7 @@ fn package_files(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
 struct Metadata {
     packages: Vec<Package>,
     target_directory: PathBuf,
+    workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -267,6 +356,7 @@ struct Package {
 struct Target {
     name: String,
     kind: Vec<String>,
+    src_path: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -397,8 +487,60 @@ mod tests {
     fn only_dependencies_on_the_gpu_count() {
         let folder = tempfile::tempdir().unwrap();
         let packages = packages(&two_crates(folder.path(), "")).unwrap();
-        let names: Vec<_> = packages.keys().collect();
+        let names: Vec<_> = packages.found.keys().collect();
         assert_eq!(names, ["helper", "kernels"]);
+    }
+
+    #[test]
+    fn sources_outside_of_src_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let kernels = two_crates(folder.path(), "");
+        let helper = folder.path().join("helper");
+        let manifest = helper.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let build = "build = \"build/main.rs\"\n[lib]\npath = \"lib.rs\"\n";
+        fs::write(&manifest, text + build).unwrap();
+        fs::remove_dir_all(helper.join("src")).unwrap();
+        for (name, contents) in [
+            ("lib.rs", "mod parts;"),
+            ("parts/mod.rs", ""),
+            ("build/main.rs", "fn main() {}"),
+            ("target/CACHEDIR.TAG", ""),
+            ("target/made.rs", ""),
+            ("notes.txt", ""),
+        ] {
+            fs::create_dir_all(helper.join(name).parent().unwrap()).unwrap();
+            fs::write(helper.join(name), contents).unwrap();
+        }
+        let sources = source_hash(&kernels).unwrap();
+        let helper = helper.canonicalize().unwrap();
+        let files = sources
+            .files
+            .iter()
+            .filter_map(|file| file.strip_prefix(&helper).ok());
+        let names = ["Cargo.toml", "build/main.rs", "lib.rs", "parts/mod.rs"];
+        assert_eq!(Vec::from_iter(files), names.map(Path::new));
+        fs::write(helper.join("parts/mod.rs"), "// changed").unwrap();
+        assert_ne!(source_hash(&kernels).unwrap().hash, sources.hash);
+    }
+
+    #[test]
+    fn the_versions_of_other_dependencies_are_in_the_lock_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let kernels = two_crates(folder.path(), "");
+        let lock_file = kernels.join("Cargo.lock");
+        fs::write(&lock_file, "version = 4\n").unwrap();
+        let lock_files = || {
+            let files = source_hash(&kernels).unwrap().files.into_iter();
+            files.filter(|file| file.ends_with("Cargo.lock")).count()
+        };
+        assert_eq!(lock_files(), 0);
+        let manifest = folder.path().join("helper/Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(manifest, text + "[dependencies]\nlibm = \"0.2\"\n").unwrap();
+        assert_eq!(lock_files(), 1);
+        fs::remove_file(lock_file).unwrap();
+        assert_eq!(lock_files(), 0);
     }
 
     #[test]
@@ -409,6 +551,21 @@ mod tests {
         assert_eq!(kernels.library, "kernels");
         let helper = KernelCrate::read(&folder.path().join("helper")).unwrap();
         assert_eq!(helper.archs, [Arch::Sm70]);
+    }
+
+    #[test]
+    fn folders_without_a_package_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = || KernelCrate::read(folder.path()).unwrap_err();
+        assert!(matches!(refused(), BuildError::Io { .. }));
+        two_crates(folder.path(), "");
+        let workspace = "[workspace]\nmembers = [\"helper\", \"host\"]\nresolver = \"3\"\n";
+        fs::write(folder.path().join("Cargo.toml"), workspace).unwrap();
+        let message = refused().to_string();
+        assert!(
+            message.ends_with("it has no package, but a workspace: name a member's folder"),
+            "{message}"
+        );
     }
 
     #[test]
