@@ -70,7 +70,7 @@ impl EditDistance {
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if `a` and `b` have different numbers of sequences.
     /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a sequence of `u32::MAX` letters or
-    ///   more, or no devices.
+    ///   more, more than `u32::MAX` pairs, or no devices.
     /// - [`Error::Allocation`](crate::Error::Allocation) if a device has too little memory for a
     ///   pair, or the host for the distances.
     ///

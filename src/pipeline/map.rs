@@ -283,10 +283,11 @@ impl Layout {
             );
             return Err(Error::input(operation, message));
         }
-        let mut next = 0;
+        let mut end = 0usize;
         let start = |size: &usize| {
-            let start = next;
-            next = (start + size * elements).next_multiple_of(ALIGNMENT);
+            // The end of the last column is not rounded up: it may be that of the address space.
+            let start = end.next_multiple_of(ALIGNMENT);
+            end = start + size * elements;
             start
         };
         Ok(Layout {

@@ -139,12 +139,17 @@ impl Sequences {
             let mut codes = zeroed_lazily(total)?;
             let mut rest = &mut codes[..];
             let mut pieces = Vec::new();
+            let counts = slices.iter().map(|slice| slice.len().div_ceil(PIECE));
+            reserve(&mut pieces, counts.sum())?;
             for slice in slices {
                 let (place, others) = rest.split_at_mut(slice.len());
                 pieces.extend(place.chunks_mut(PIECE).zip(slice.chunks(PIECE)));
                 rest = others;
             }
-            parallel::each(pieces, |(place, piece)| place.copy_from_slice(piece));
+            parallel::try_each(pieces, |(place, piece)| {
+                place.copy_from_slice(piece);
+                Ok(())
+            })?;
             Ok(Sequences { codes, offsets })
         };
         let copied: Result<Sequences> = copy();

@@ -20,10 +20,10 @@ impl<T: Entry> TensorSketch<T> {
     /// Sketches N sequences: N×D.
     ///
     /// # Errors
-    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, and
-    ///   for a set of no devices.
-    /// - [`Error::Overflow`] for a sketch with an entry beyond `f32`'s range (3.4·10³⁸), which only
-    ///   long sequences that are not normalised have.
+    /// - [`Error::InvalidInput`] for a code that is not below the alphabet size of the tables, for
+    ///   a set of no devices, and if a device cannot compute in the [form](TensorSketch::form).
+    /// - [`Error::Overflow`] for a sketch with an entry beyond the range of `T`, 3.4·10³⁸ in `f32`,
+    ///   which only long sequences that are not normalised have.
     /// - [`Error::Allocation`] if a device's memory does not suffice for the smallest section of a
     ///   sequence, or the host's memory for the sketches.
     ///
@@ -172,7 +172,7 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Errors
     /// As [`sketch`](Self::sketch), but the range of the results is not checked: an entry beyond
-    /// `f32`'s range is infinite. Of several codes that the tables do not have, the error names the
+    /// the range of `T` is infinite. Of several codes that the tables do not have, the error names the
     /// first of the largest.
     ///
     /// ```

@@ -102,13 +102,17 @@ macro_rules! dispatch {
 
             fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<$type>>> {
                 Ok(match (device.kind(), job.form) {
-                    (_, Form::Direct) => Box::new(WholeSequences {
-                        operation: job.operation,
-                        tables: job.tables.clone(),
-                        normalize: job.normalize,
-                        device: device.clone(),
-                        begun: Vec::new(),
-                    }),
+                    (_, Form::Direct) => {
+                        // Before letters come, refuses what the device cannot do.
+                        Self::plan(job, device)?;
+                        Box::new(WholeSequences {
+                            operation: job.operation,
+                            tables: job.tables.clone(),
+                            normalize: job.normalize,
+                            device: device.clone(),
+                            begun: Vec::new(),
+                        })
+                    }
                     (DeviceKind::Cpu, _) => Box::new(cpu::Batches::new(job.tables, job.normalize)),
                     _ => Box::new(gpu::Batches::new(device, job)?),
                 })

@@ -41,7 +41,8 @@ use super::tables::Tables;
 /// γ_n = n·u / (1 − n·u) times the sum of its terms' absolute values, with u = 2⁻⁵³ on the CPU and
 /// 2⁻²⁴ elsewhere.
 ///
-/// Normalised entries have three more roundings: of C(n, k), of the quotient and of the result.
+/// Normalised entries have three more roundings: of C(n, k), of the quotient and of the result. For
+/// long sequences [`binomial`] rounds C(n, k) more than once.
 ///
 /// Results are deterministic: they depend neither on the number of threads nor on other sequences
 /// of the call. Instruction sets differ in the last bits.
@@ -145,7 +146,7 @@ impl fmt::Display for Plan {
 ///
 /// While C(n, k)·min(k, n − k) is below 2¹²⁸ (about 3.4·10³⁸), the result is the exact coefficient,
 /// rounded once to the nearest `f64`. Beyond that the relative error is at most
-/// 2·min(k, n − k)·2⁻⁵³, and coefficients beyond `f64`'s range are infinite.
+/// 3·min(k, n − k)·2⁻⁵³, and coefficients beyond `f64`'s range are infinite.
 ///
 /// ```
 /// use gridstride::tensor_sketch::binomial;

@@ -166,24 +166,24 @@ fn require_offsets(operation: &'static str, offsets: &[usize], points: usize) ->
         let message = "there are no offsets: one series of n points has the offsets 0 and n";
         return Err(Error::input(operation, message));
     };
-    if first != 0 || last != points {
-        let index = if first != 0 { 0 } else { offsets.len() - 1 };
-        let message = format!(
-            "the offsets go from {first} to {last}, and have to go from 0 to the number of points, {points}"
-        );
+    // The check is vectorised, unlike the search for the first offset out of order.
+    if first == 0
+        && !offsets.is_sorted()
+        && let Some(before) = offsets.windows(2).position(|pair| pair[0] > pair[1])
+    {
+        let index = before + 1;
+        let (offset, before) = (offsets[index], offsets[before]);
+        let message =
+            format!("offset {offset} at index {index} is below the one before it, {before}");
         return Err(Error::input_at(operation, index, message));
     }
-    // The check is vectorised, unlike the search for the first offset out of order.
-    let disorder = match offsets.is_sorted() {
-        true => None,
-        false => offsets.windows(2).position(|pair| pair[0] > pair[1]),
-    };
-    let Some(before) = disorder else {
+    if first == 0 && last == points {
         return Ok(());
-    };
-    let index = before + 1;
-    let (offset, before) = (offsets[index], offsets[before]);
-    let message = format!("offset {offset} at index {index} is below the one before it, {before}");
+    }
+    let index = if first != 0 { 0 } else { offsets.len() - 1 };
+    let message = format!(
+        "the offsets go from {first} to {last}, and have to go from 0 to the number of points, {points}"
+    );
     Err(Error::input_at(operation, index, message))
 }
 

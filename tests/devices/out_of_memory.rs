@@ -5,6 +5,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Debug;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicIsize, AtomicUsize};
@@ -12,9 +13,13 @@ use std::time::{Duration, Instant};
 
 use gridstride::box_overlap::{overlaps, self_overlaps};
 use gridstride::distances::{Distances, Metric, distances, pairwise};
+use gridstride::edit_distance::{edit_distances, edit_distances_within};
 use gridstride::matmul::matmul;
 use gridstride::tensor_sketch::{Alphabet, Form, Sequences, Tables, TensorSketch, Unknown};
-use gridstride::time_series::{Fill, Method, Order, TimeBuckets, aggregate, round_timestamps};
+use gridstride::time_series::{
+    Aggregates, Duplicates, Fill, Method, Order, Singletons, TimeBuckets, aggregate, bucket_counts,
+    round_timestamps,
+};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
 
@@ -316,6 +321,74 @@ fn operations_fail_or_are_right_whichever_allocation_fails() {
             with_each_allocation_failing("self_overlaps", || self_overlaps(&cpu, boxes.view()));
         },
     );
+}
+
+/// Lists with an element for each of many series, sequences or pairs.
+#[test]
+fn many_series_and_sequences_fail_or_are_right_whichever_allocation_fails() {
+    in_limited_process(
+        many_series_and_sequences_fail_or_are_right_whichever_allocation_fails,
+        || {
+            let cpu = Device::cpu();
+            let several = [cpu.clone(), cpu.clone(), cpu.clone()];
+            // Series of three points, in descending order.
+            let offsets: Vec<usize> = (0..=2000).map(|series| 3 * series).collect();
+            let timestamps = Array1::from_iter((0..6000i64).rev());
+            let values = timestamps.mapv(|t| (t % 13) as f64);
+            let (t, v) = (timestamps.view(), values.view());
+            let backwards = (timestamps.slice(s![..;-1]), values.slice(s![..;-1]));
+            let methods = [Method::MEAN, Method::STD, Method::SUM.rate()];
+            let buckets = TimeBuckets::every(2).methods(&methods);
+            let kept = buckets
+                .clone()
+                .singletons(Singletons::Drop)
+                .fill(Fill::Previous);
+            let sorted = kept.clone().order(Order::Sort).duplicates(Duplicates::Last);
+            for devices in [&several[..1], &several] {
+                let aggregate = || sorted.aggregate_series(devices, &offsets, t, v);
+                with_each_allocation_failing("aggregate_series", || Ok(hash(&aggregate()?)));
+                let aggregate =
+                    || kept.aggregate_series(devices, &offsets, backwards.0, backwards.1);
+                with_each_allocation_failing("aggregate_series", || Ok(hash(&aggregate()?)));
+                let summaries =
+                    || buckets.summaries_series(devices, &offsets, backwards.0, backwards.1);
+                with_each_allocation_failing("summaries_series", summaries);
+                let counts = || bucket_counts(devices, backwards.0, 2, 0);
+                with_each_allocation_failing("bucket_counts", counts);
+            }
+            let summaries = buckets.summaries_series(&cpu, &offsets, backwards.0, backwards.1);
+            let summaries = summaries.unwrap();
+            with_each_allocation_failing("resample", || summaries.resample(4));
+
+            let codes: Vec<u8> = (0..30_000).map(|i| (i * i % 31 % 4) as u8).collect();
+            let slices: Vec<&[u8]> = codes.chunks(3).collect();
+            let copied = || Sequences::try_from_slices(&slices);
+            with_each_allocation_failing("Sequences::try_from_slices", copied);
+            let (a, b) = (copied().unwrap(), empty_sequences(10_000));
+            for devices in [&several[..1], &several] {
+                let distances = || edit_distances(devices, &a, &b);
+                with_each_allocation_failing("edit_distances", distances);
+                let within = || edit_distances_within(devices, &a, &b, 2);
+                with_each_allocation_failing("edit_distances_within", within);
+                let narrow = TensorSketch::new(Tables::from_seed(4, 2, 8, 0).unwrap());
+                with_each_allocation_failing("sketch", || narrow.sketch(devices, &a));
+                let direct = narrow.form(Form::Direct);
+                with_each_allocation_failing("sketch", || direct.sketch(devices, &a));
+            }
+        },
+    );
+}
+
+/// A number that differs for different aggregates, without an allocation. NaN is one value.
+fn hash(found: &Aggregates) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    found.offsets().hash(&mut hasher);
+    found.starts().hash(&mut hasher);
+    for number in found.columns().iter().flatten() {
+        let bits = (!number.is_nan()).then_some(number.to_bits());
+        bits.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Results of 32 TB. Machines that overcommit would grant them and kill the process at the first

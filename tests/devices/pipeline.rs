@@ -11,7 +11,9 @@ use gridstride::{Device, Error, Result};
 use ndarray::{Array1, s};
 use rayon::prelude::*;
 
-use crate::common::{NO_DEVICE, devices, fails, fails_with, module, several, small, with_kernels};
+use crate::common::{
+    NO_DEVICE, assert_error, devices, fails, fails_with, module, several, small, with_kernels,
+};
 
 static MODULE: Module = module!("pipeline_test", "stream", "sm_70");
 
@@ -298,6 +300,11 @@ fn mistakes_are_told() {
                 "add: {too_little} bytes of memory for 5 streams do not suffice: each needs 528 for an element of each array"
             ),
         );
+        // As much as addresses count: the columns end where they do.
+        let all = Pipeline::new(&device).streams(1).memory(usize::MAX);
+        let nothing = |_: &Chunk, _: DeviceSlice<u8>, _: DeviceSliceMut<u8>| Ok(());
+        let error = all.map_iter([1], nothing, |_| Ok(()));
+        assert_error!(error, Error::Allocation { operation: of, .. } if *of == "map_iter");
         let claims = |places: &mut [i32]| Ok::<_, Error>(places.len() + 1);
         let pipeline = Pipeline::new(&device).memory(4000);
         let error = pipeline.map_chunks(claims, doubled, |_| Ok(()));

@@ -7,7 +7,8 @@ use cuda_std::warp::WarpValue;
 
 /// The power of two by which a state multiplies the values that it adds.
 ///
-/// Values from 2⁻⁴⁰⁰ to 2⁴⁸⁰ in magnitude are *ordinary*: 2³² squares of them do not overflow, and
+/// Values from 2⁻⁴⁰⁰ to 2⁴⁷⁹ in magnitude are *ordinary*: the sum of fewer than 2³² deviations, each
+/// below 2⁴⁸⁰, is below 2⁵¹², so that neither its square nor the squares' sum overflows, and
 /// no square loses bits that matter, since two ordinary values differ by 2⁻⁴⁵³ at least. A state
 /// with a larger value multiplies by 2⁻⁶⁰⁰, and one whose values are all smaller by 2⁶⁰⁰. The order
 /// is that of the values, so a state that merges two takes the higher scale of both.
@@ -29,7 +30,7 @@ const SMALL: f64 = f64::from_bits((1023 - 600) << 52);
 /// The upper halves of the smallest ordinary number and of the smallest one above all ordinary
 /// ones.
 const LOWEST: u32 = (1023 - 400) << 20;
-const BEYOND: u32 = (1023 + 480) << 20;
+const BEYOND: u32 = (1023 + 479) << 20;
 
 /// The upper half of the absolute value.
 #[inline(always)]

@@ -8,7 +8,7 @@ pub mod batch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{io, mem};
@@ -230,10 +230,14 @@ impl<T: Entry> SketchSession<T> {
     pub fn take_finished(&mut self) -> Result<Array2<T>> {
         if self.broken_by.is_none() {
             self.or_break(|session| {
-                while let Ok(rows) = session.results.try_recv() {
-                    append(&mut session.finished, &rows?)?;
+                loop {
+                    match session.results.try_recv() {
+                        Ok(rows) => append(&mut session.finished, &rows?)?,
+                        Err(TryRecvError::Empty) => return Ok(()),
+                        // The worker has panicked: it sends an error before it stops at one.
+                        Err(TryRecvError::Disconnected) => return Err(session.failure()),
+                    }
                 }
-                Ok(())
             })?;
         } else if self.finished.is_empty() {
             self.check_unbroken()?;

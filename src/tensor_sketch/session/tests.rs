@@ -1,4 +1,5 @@
 use std::sync::atomic::AtomicUsize;
+use std::time::Instant;
 
 use ndarray::s;
 use proptest::prelude::*;
@@ -322,6 +323,18 @@ fn a_panic_of_the_engine_reaches_the_caller() {
     let result = std::panic::catch_unwind(|| {
         let mut session = custom(0, |_| panic!("as it was asked to"));
         feed(&mut session, &[text(100)], 10)
+    });
+    let message = result.unwrap_err();
+    assert_eq!(message.downcast_ref(), Some(&"as it was asked to"));
+    // Also one who asks for finished sketches until they come.
+    let result = std::panic::catch_unwind(|| {
+        let mut session = custom(0, |_| panic!("as it was asked to"));
+        feed(&mut session, &[text(5), text(10)], 10).unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        while session.take_finished().unwrap().is_empty() {
+            assert!(Instant::now() < end, "no panic in a minute");
+            thread::yield_now();
+        }
     });
     let message = result.unwrap_err();
     assert_eq!(message.downcast_ref(), Some(&"as it was asked to"));

@@ -60,18 +60,21 @@ impl<T: Entry> TensorSketch<T> {
     /// window that does not depend on its width. Each sketch is computed only from its window's
     /// letters, so that errors do not grow along the sequence. The result is deterministic.
     ///
-    /// Besides the letters and the result, the CPU needs little memory. Other devices need up to
-    /// 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a window, and for at
-    /// least 2¹⁶ strides.
+    /// Besides the letters and the result, the CPU needs about 4·D·t·(t + 1) bytes for every 64
+    /// windows, and on each thread up to 160 MiB, or 320 times these bytes if that is more. Other
+    /// devices need up to 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a
+    /// window, and for at least 2¹⁶ strides.
     ///
     /// Over a [set](DeviceSet) of devices, and where a device's memory or its
-    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges of
-    /// at least 64 windows, if there are that many. The sketches are then the same, bit by bit, on
-    /// devices of one kind that run kernels. On the CPU, rounding depends on the number of windows.
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges.
+    /// On devices that run kernels, a range has all windows that begin in a run of up to 64
+    /// strides, and the sketches are the same, bit by bit, on devices of one kind. On the CPU,
+    /// rounding depends on the number of windows.
     ///
     /// # Errors
     /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, for a code that is not below the
-    ///   alphabet size of the tables, and for a set of no devices.
+    ///   alphabet size of the tables, for a set of no devices, and on devices that run kernels for
+    ///   windows of more than 2²⁹ strides.
     /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
     /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a
     ///   device's for up to 127 windows.
@@ -168,7 +171,7 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Errors
     /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of
-    /// overflow: an entry beyond the range of `f32` is infinite.
+    /// overflow: an entry beyond the range of `T` is infinite.
     ///
     /// ```
     /// use gridstride::Device;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::buckets::split_off;
 use super::timeline::{CHUNK, Timeline};
-use crate::device::{room_to_sort, zeroed, zeroed_lazily};
+use crate::device::{collected, room_to_sort, zeroed, zeroed_lazily};
 use crate::parallel;
 use crate::time_series::input::{Series, require_labels};
 use crate::time_series::options::{Duplicates, Order};
@@ -51,10 +51,12 @@ impl<T: Real> Series<'_, T> {
         room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
         let offsets = self.offsets.windows(2);
-        let series = offsets.map(|offsets| split_off(&mut rest, offsets[1] - offsets[0]));
-        parallel::each(series.filter(|series| series.len() > 1), |series| {
+        let series =
+            collected(offsets.map(|offsets| split_off(&mut rest, offsets[1] - offsets[0])))?;
+        parallel::try_each(series, |series| {
             parallel::sort_pairs_by_bits(series, 0..u64::BITS);
-        });
+            Ok(())
+        })?;
         let mut timestamps = zeroed_lazily(pairs.len())?;
         let mut values = zeroed_lazily(pairs.len())?;
         let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));

@@ -7,7 +7,7 @@ use super::kernels::MODULE;
 use super::timeline::{Timeline, upload_offsets};
 use super::tuning;
 use crate::Result;
-use crate::device::{Buffer, DeviceArray};
+use crate::device::{Buffer, DeviceArray, collected, reserve};
 use crate::primitives::exclusive_sums;
 use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::{DeviceAggregates, DeviceColumns};
@@ -61,8 +61,8 @@ fn kept(options: &TimeBuckets, mut found: DeviceAggregates) -> Result<DeviceAggr
     unsafe { device.launch(MODULE, &kernels::pick_i64, config, arguments)? };
     found.methods.truncate(asked);
     let offsets = found.offsets.get()?.iter();
-    let offsets = offsets.map(|&offset| before_on_host[offset] as usize);
-    found.offsets = DeviceOffsets::Host(offsets.collect());
+    let offsets = collected(offsets.map(|&offset| before_on_host[offset] as usize))?;
+    found.offsets = DeviceOffsets::Host(offsets);
     picked(found, starts, &indices, f64::NAN)
 }
 
@@ -117,7 +117,9 @@ fn filled(
     // SAFETY: the offsets are those of the buckets, and there is a place for each series. The
     // buffers are on this device and freed after the kernel has run.
     unsafe { device.launch(MODULE, &kernels::filled_lengths, config, arguments)? };
-    let mut filled_offsets = vec![0u64];
+    let mut filled_offsets = Vec::new();
+    reserve(&mut filled_offsets, series + 1)?;
+    filled_offsets.push(0u64);
     for length in lengths.to_vec()? {
         let before = filled_offsets[filled_offsets.len() - 1];
         filled_offsets.push(before.saturating_add(length));
@@ -142,7 +144,7 @@ fn filled(
         Fill::Value(value) => value,
         _ => f64::NAN,
     };
-    let offsets = filled_offsets.iter().map(|&offset| offset as usize);
-    found.offsets = DeviceOffsets::Host(offsets.collect());
+    let offsets = collected(filled_offsets.iter().map(|&offset| offset as usize))?;
+    found.offsets = DeviceOffsets::Host(offsets);
     picked(found, starts, &indices, otherwise)
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::device::collected;
 use crate::partition::{Partition, equal_ranges};
 use crate::time_series::cpu::Timeline;
 use crate::time_series::input::series_of;
@@ -76,13 +77,11 @@ impl SeriesPartition<'_> {
 
     /// Returns the offsets of the series from the [first](Self::first_series) to the last with a
     /// point, within a range of points.
-    pub fn offsets_within(&self, range: Range<usize>) -> Vec<usize> {
+    pub fn offsets_within(&self, range: Range<usize>) -> Result<Vec<usize>> {
         let offsets = self.of.timeline.offsets;
         let last = series_of(offsets, self.points.end - 1);
-        offsets[self.first_series()..=last + 1]
-            .iter()
-            .map(|&offset| offset.clamp(range.start, range.end) - range.start)
-            .collect()
+        let offsets = offsets[self.first_series()..=last + 1].iter();
+        collected(offsets.map(|&offset| offset.clamp(range.start, range.end) - range.start))
     }
 
     /// Checks that the first point comes behind all points of the partition before.

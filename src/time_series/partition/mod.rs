@@ -137,7 +137,7 @@ fn divided_series<T: Real, R: Buckets + Send>(
             floor: points.floor,
             timestamps: points.timestamps[range.clone()].into(),
             values: points.values[range.clone()].into(),
-            offsets: partition.offsets_within(range).into(),
+            offsets: partition.offsets_within(range)?.into(),
         };
         on(device, &series)
     })

@@ -135,7 +135,10 @@ fn more_letters_than_a_segment() {
         .form(Form::Direct)
         .double();
     let sketcher = TensorSketch::new(tables).form(Form::Fourier);
-    for device in common::with_kernels().filter(|device| !common::is_slow(device)) {
+    for device in devices()
+        .into_iter()
+        .filter(|device| !common::is_slow(device))
+    {
         for length in [segment, segment + 1, 2 * segment + 12_345] {
             let text = Array1::from(codes(length, 4, length as u64));
             let expected = direct.sketch_one(&Device::cpu(), text.view()).unwrap();

@@ -246,15 +246,22 @@ fn a_sketch_that_does_not_fit_a_block_is_refused() {
     limits.shared_bytes = 48 << 10;
     let device = Device::simulator_with(simt::Simulator::default().limits(limits));
     let texts: Sequences = [[0; 10]].iter().collect();
-    let sketch = |dim| {
+    let sketcher = |dim| {
         let tables = Tables::from_seed(4, 4, dim, 1).unwrap();
-        TensorSketch::new(tables)
-            .form(Form::Direct)
-            .sketch(&device, &texts)
+        TensorSketch::new(tables).form(Form::Direct)
     };
-    assert!(sketch(1024).is_ok());
+    assert!(sketcher(1024).sketch(&device, &texts).is_ok());
+    assert!(sketcher(1024).session(&device).is_ok());
     let room = format!("{device} has 49152");
-    fails(sketch(4096), &["dimension 4096", &room]);
+    let too_large = sketcher(4096);
+    fails(
+        too_large.sketch(&device, &texts),
+        &["sketch: ", "dimension 4096", &room],
+    );
+    fails(
+        too_large.session(&device),
+        &["SketchSession: ", "dimension 4096", &room],
+    );
 }
 
 #[test]

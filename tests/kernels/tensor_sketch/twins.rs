@@ -191,6 +191,8 @@ fn the_direct_form_is_in_f32() {
         fails(error, &["sketch_device: on ", "computes in f32 alone"]);
         let plan = sketcher.plan(&device);
         fails(plan, &["plan: on ", "computes in f32 alone"]);
+        let session = sketcher.session(&device);
+        fails(session, &["SketchSession: on ", "computes in f32 alone"]);
     }
 }
 

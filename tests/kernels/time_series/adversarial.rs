@@ -527,6 +527,29 @@ fn a_billion_values_as_merged_states() {
     }
 }
 
+/// 3·2³⁰ values of a magnitude whose squares, and sums of deviations, are the largest that a state
+/// adds as they are.
+#[test]
+fn billions_of_large_values_as_merged_states() {
+    for magnitude in [scaled(1.0, 479), scaled(1.0, 480)].map(f64::next_down) {
+        let values = array![-magnitude, magnitude, magnitude, magnitude];
+        let timestamps = Array1::from_elem(4, 5);
+        let expected = Sums::of(&values).repeated(3 << 28);
+        let buckets = TimeBuckets::every(10);
+        let found = buckets
+            .summaries(&Device::cpu(), timestamps.view(), values.view())
+            .unwrap();
+        let doubled = |times| (0..times).fold(found.summaries()[0], |all, _| all.merge(all));
+        let merged = doubled(29).merge(doubled(28));
+        assert_eq!(merged.count, 3 << 30);
+        use gridstride::time_series::Statistic::{Mean, Std, Sum, Var};
+        for (method, statistic) in METHODS.into_iter().zip([Sum, Mean, Var, Std]) {
+            let found = merged.statistic(statistic, 1.0);
+            expected.check(method, 1, 30, found, &format!("{magnitude:e}"));
+        }
+    }
+}
+
 /// The median of two values is exact or rounded once, whatever their magnitudes.
 #[test]
 fn medians_of_extremes() {

@@ -169,12 +169,18 @@ fn any_strides<T: Number>() {
         let timestamps = ascending(count, 0, 8);
         let values = values::<T>(2 * count, 9);
         let every_other = values.slice(s![..;2]);
-        let mut descending = timestamps.slice(s![..;-1]).to_owned();
-        descending.invert_axis(ndarray::Axis(0));
+        // The last timestamp comes first in memory, or other numbers are between the timestamps.
+        let stored = Array1::from_iter(timestamps.iter().rev().copied());
+        let backwards = stored.slice(s![..;-1]);
+        let mut wide = Array1::from_elem(3 * count, i64::MIN);
+        wide.slice_mut(s![1..;3]).assign(&timestamps);
+        let apart = wide.slice(s![1..;3]);
+        assert_eq!([backwards.strides(), apart.strides()], [[-1], [3]]);
         let reversed = values.slice(s![..count;-1]);
         for values in [every_other, reversed] {
-            check_one(&device, &everything(35), &descending, values);
-            check_one(&device, &everything(35), &timestamps, values);
+            for timestamps in [backwards, apart, timestamps.view()] {
+                check_one(&device, &everything(35), timestamps, values);
+            }
         }
         let one = array![T::of(1.5)];
         let repeated = one.broadcast(count).unwrap();
@@ -673,6 +679,7 @@ fn mistakes_are_named_with_their_place() {
         // The index is a field, too.
         for (offsets, expected) in [
             (&[0, 2, 1, 3][..], Some(2)),
+            (&[0, 2, 1, 4], Some(2)),
             (&[1, 3], Some(0)),
             (&[0, 1, 2], Some(2)),
             (&[], None),

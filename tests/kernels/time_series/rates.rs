@@ -2,15 +2,16 @@
 //! prepare all rates first. Both against the reference.
 
 use gridstride::time_series::{Duplicates, Method, Nan, TimeBuckets};
-use ndarray::Array1;
+use ndarray::{Array1, s};
 
 use super::{Number, STATISTICS, ascending, check, timestamps_of, values};
-use crate::common::devices;
+use crate::common::{devices, is_slow};
 use crate::in_every_type;
 
 in_every_type! { in_f32 f32, in_f64 f64: {
     around_tiles
     missing_values
+    missing_values_of_several_chunks
     infinite_values
 } }
 
@@ -76,6 +77,39 @@ fn missing_values<T: Number>() {
                             let aggregation = aggregation.duplicates(Duplicates::Last);
                             check(&device, &aggregation, &offsets, &timestamps, &values);
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs without values that begin and end around chunks of the CPU, within series and between them:
+/// the value before a rate is several chunks away, or in another series and so no such value.
+fn missing_values_of_several_chunks<T: Number>() {
+    const CHUNK: usize = 8192;
+    let points = 3 * CHUNK + 100;
+    let timestamps = Array1::from_iter((0..points as i64).map(|index| index / 3));
+    let runs = [
+        (0, CHUNK),
+        (1, 2 * CHUNK),
+        (CHUNK - 1, 3 * CHUNK + 1),
+        (CHUNK, 2 * CHUNK),
+        (2 * CHUNK - 1, 2 * CHUNK + 1),
+        (0, points),
+    ];
+    let several = vec![0, CHUNK - 1, CHUNK, CHUNK, CHUNK + 1, 2 * CHUNK, points];
+    for device in devices().into_iter().filter(|device| !is_slow(device)) {
+        for (start, end) in runs {
+            let mut values = values::<T>(points, 7);
+            values.slice_mut(s![start..end]).fill(T::of(f64::NAN));
+            for offsets in [vec![0, points], several.clone()] {
+                for every in [1, 100, 5000] {
+                    let methods = [Method::COUNT, Method::FIRST, Method::LAST, Method::MEDIAN];
+                    let aggregation = TimeBuckets::every(every).methods(&methods.map(Method::rate));
+                    for duplicates in [Duplicates::Keep, Duplicates::First, Duplicates::Last] {
+                        let aggregation = aggregation.clone().duplicates(duplicates);
+                        check(&device, &aggregation, &offsets, &timestamps, &values);
                     }
                 }
             }
