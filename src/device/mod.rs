@@ -81,6 +81,7 @@ mod view;
 mod workspace;
 
 pub use array::DeviceArray;
+pub(crate) use array::is_countable;
 pub(crate) use available::require_available;
 pub use buffer::Buffer;
 pub use driver::{DriverInfo, DriverState};
