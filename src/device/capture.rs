@@ -109,6 +109,26 @@ impl Drop for Capturing {
     }
 }
 
+/// Sets this thread's capture aside until it is dropped.
+///
+/// A thread that waits for tasks of rayon runs tasks of other calls meanwhile, whose work is no part
+/// of the capture.
+pub struct Aside(Option<Capture>);
+
+impl Aside {
+    pub fn new() -> Aside {
+        Aside(PRESENT.try_with(RefCell::take).ok().flatten())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(capture) = self.0.take() {
+            PRESENT.set(Some(capture));
+        }
+    }
+}
+
 /// Calls `f` with the present capture, if there is one. A thread that ends has none: destructors of
 /// other thread-local values may still work on devices.
 fn with_present<R>(f: impl FnOnce(&mut Capture) -> R) -> Option<R> {

@@ -19,6 +19,7 @@ use gridstride::tensor_sketch::{Tables, TensorSketch};
 use gridstride::time_series::round_timestamps_device_inplace;
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, array};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::common::{assert_error, devices, fails_with, module, simulator, with_kernels};
@@ -416,5 +417,22 @@ fn values_of_a_thread_may_work_on_devices_when_they_are_dropped() {
         };
         thread::spawn(work).join().unwrap();
         assert_eq!(receiver.recv().unwrap(), [7; 10]);
+    }
+}
+
+/// A thread that waits within a capture for tasks of its own runs other tasks, which capture too.
+#[test]
+fn captures_on_threads_of_rayon_are_not_mixed() {
+    let columns = matrix(500, 400, 3);
+    // With few threads they hardly ever take tasks from each other.
+    let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
+    for device in with_kernels() {
+        let capture = |_| {
+            let on = device.on(&device.stream().unwrap()).unwrap();
+            // All threads pack the view.
+            let (_, there) = on.capture(|| on.upload(&columns.t())).unwrap();
+            assert_eq!(there.download().unwrap(), columns.t(), "{device}");
+        };
+        pool.install(|| (0..64).into_par_iter().for_each(capture));
     }
 }
