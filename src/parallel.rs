@@ -12,14 +12,17 @@ use ndarray::Axis;
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::device::{collected, into_inner, lock};
+use crate::device::{Aside, collected, into_inner, lock};
 
 /// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
 pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     match tasks {
         0 => {}
         1 => task(0),
-        _ => (0..tasks).into_par_iter().for_each(task),
+        _ => {
+            let _aside = Aside::new();
+            (0..tasks).into_par_iter().for_each(task);
+        }
     }
 }
 
@@ -71,6 +74,7 @@ fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) 
 
 /// Runs `a` and `b`, on two threads if one is idle.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    let _aside = Aside::new();
     rayon::join(a, b);
 }
 
@@ -93,9 +97,11 @@ pub(crate) fn beside<A: Send, B>(
 }
 
 fn run_beside(side: &mut (dyn FnMut() + Send), main: &mut dyn FnMut()) {
-    rayon::in_place_scope(|scope| {
+    let _aside = rayon::in_place_scope(|scope| {
         scope.spawn(|_| side());
         main();
+        // While this thread waits for the side.
+        Aside::new()
     });
 }
 
@@ -224,18 +230,19 @@ impl<S: Default> Scratch<S> {
 }
 
 pub(crate) fn sort(numbers: &mut [u64]) {
+    let _aside = Aside::new();
     numbers.par_sort_unstable();
 }
 
 /// Sorts numbers by some of their bits, stably.
 pub(crate) fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
-    let mask = mask(&bits);
+    let (mask, _aside) = (mask(&bits), Aside::new());
     numbers.par_sort_by_key(|number| number & mask);
 }
 
 /// Sorts pairs by some of the bits of their first number, stably.
 pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
-    let mask = mask(&bits);
+    let (mask, _aside) = (mask(&bits), Aside::new());
     pairs.par_sort_by_key(|pair| pair[0] & mask);
 }
 

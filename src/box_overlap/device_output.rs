@@ -11,6 +11,8 @@ use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
 use crate::{Device, Result};
 
+const PAIRS: &str = "pairs";
+
 /// The pairs of overlapping boxes as compressed rows, like [`Overlaps`], in the memory of a device.
 ///
 /// ```
@@ -127,10 +129,11 @@ impl DeviceOverlaps {
     pub fn pairs(&self) -> Result<DeviceArray<u32, Ix2>> {
         let device = self.offsets.device();
         if device.kind() != DeviceKind::Cpu {
-            let pairs = gpu::pair_list(&self.offsets, &self.indices)?;
+            let pairs = gpu::pair_list(&self.offsets, &self.indices).during(PAIRS)?;
             return DeviceArray::from_buffer(pairs, Ix2(self.pair_count(), 2));
         }
-        device.upload(&self.download()?.pairs()?)
+        let pairs = || device.upload(&self.download()?.pairs()?);
+        pairs().during(PAIRS)
     }
 
     /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how
@@ -139,14 +142,26 @@ impl DeviceOverlaps {
     /// # Errors
     /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
     pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
+        self.matrix_of("matrix", limit)
+    }
+
+    /// As [`matrix`](Self::matrix), for another operation.
+    pub(super) fn matrix_of(
+        &self,
+        operation: &'static str,
+        limit: usize,
+    ) -> Result<DeviceArray<i32, Ix2>> {
         let device = self.offsets.device();
         let shape = (self.len(), limit);
-        let size = matrix_size("matrix", device.memory_kind(), shape)?;
+        let size = matrix_size(operation, device.memory_kind(), shape)?;
         if device.kind() != DeviceKind::Cpu {
-            let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size)?;
-            return DeviceArray::from_buffer(matrix, Ix2(shape.0, shape.1));
+            let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size);
+            return DeviceArray::from_buffer(matrix.during(operation)?, Ix2(shape.0, shape.1));
         }
-        let OverlapMatrix { indices, .. } = self.download()?.matrix("matrix", limit)?;
-        device.upload(&indices)
+        let matrix = || {
+            let OverlapMatrix { indices, .. } = self.download()?.matrix(operation, limit)?;
+            device.upload(&indices)
+        };
+        matrix().during(operation)
     }
 }

@@ -9,6 +9,13 @@ use std::fmt;
 
 const UPLOAD: &str = "upload of an array";
 
+/// Whether an array can have this shape: ndarray limits the product of all axes longer than 0.
+pub(crate) fn is_countable(shape: &[usize]) -> bool {
+    let mut axes = shape.iter().filter(|&&axis| axis > 0);
+    let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
+    product.is_some_and(|product| product <= isize::MAX as usize)
+}
+
 /// An array of dimension `D` in the memory of a device, always in row-major order without gaps.
 ///
 /// [`Device::upload`] copies any view, and [`download`](Self::download) returns an owned array.
@@ -55,12 +62,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// # Errors
     /// [`Error::Shape`] if the shape has another number of elements.
     pub fn from_buffer(buffer: Buffer<T>, shape: D) -> Result<Self> {
-        // ndarray's limit: the product of all axes longer than 0 must be an index.
-        let mut axes = shape.slice().iter().filter(|&&axis| axis > 0);
-        let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
-        if product.is_some_and(|product| product <= isize::MAX as usize)
-            && shape.size() == buffer.len()
-        {
+        if is_countable(shape.slice()) && shape.size() == buffer.len() {
             return Ok(Self { buffer, shape });
         }
         let (shape, length) = (shape.slice(), buffer.len());

@@ -273,7 +273,8 @@ impl<T: Element> Buffer<T> {
                     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
                     Ok(())
                 };
-                copy()?;
+                // Graphs of other threads may use the memory at present.
+                capture::apart_from_graphs(&self.device, &copy)?;
                 capture::run(&self.device, copy)?;
             }
         }

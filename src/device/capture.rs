@@ -109,17 +109,42 @@ impl Drop for Capturing {
     }
 }
 
+/// Sets this thread's capture aside until it is dropped.
+///
+/// A thread that waits for tasks of rayon runs tasks of other calls meanwhile, whose work is no part
+/// of the capture.
+pub struct Aside(Option<Capture>);
+
+impl Aside {
+    pub fn new() -> Aside {
+        Aside(PRESENT.try_with(RefCell::take).ok().flatten())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(capture) = self.0.take() {
+            PRESENT.set(Some(capture));
+        }
+    }
+}
+
+/// Calls `f` with the present capture, if there is one. A thread that ends has none: destructors of
+/// other thread-local values may still work on devices.
+fn with_present<R>(f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
+    let called = PRESENT.try_with(|present| present.borrow_mut().as_mut().map(f));
+    called.ok().flatten()
+}
+
 /// Whether this thread captures a graph.
 pub fn is_present() -> bool {
-    PRESENT.with_borrow(Option::is_some)
+    with_present(|_| ()).is_some()
 }
 
 /// Calls `f` with the present capture if it records the work of `device`.
 fn recording<R>(device: &Device, f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
-    PRESENT.with_borrow_mut(|present| {
-        let capture = present.as_mut()?;
-        capture.device.shares_stream(device).then(|| f(capture))
-    })
+    let found = with_present(|capture| capture.device.shares_stream(device).then(|| f(capture)));
+    found.flatten()
 }
 
 /// Whether this thread records the work of `device`.
@@ -146,16 +171,15 @@ pub fn refuse(device: &Device, operation: &str) -> Result<()> {
 /// Calls `work` with the handle that is to do the work of `gpu`: the handle itself, or the one by
 /// which this thread records its work.
 pub fn on<R>(gpu: &Gpu, work: impl FnOnce(&Gpu) -> R) -> R {
-    let recorder = PRESENT.with_borrow(|present| {
-        let capture = present.as_ref()?;
-        match (&capture.device.backend, &capture.recorder) {
+    let recorder = with_present(
+        |capture| match (&capture.device.backend, &capture.recorder) {
             (Backend::Cuda(captured), Recorder::Cuda(recording)) => captured
                 .shares_stream(gpu)
                 .then(|| gpu.recorded_by(recording)),
             _ => None,
-        }
-    });
-    work(recorder.as_ref().unwrap_or(gpu))
+        },
+    );
+    work(recorder.flatten().as_ref().unwrap_or(gpu))
 }
 
 /// Runs work of the host's memory, or records it if this thread records the work of `device`.
@@ -183,22 +207,16 @@ pub fn apart_from_graphs<R>(device: &Device, work: impl FnOnce() -> R) -> R {
 
 /// Keeps memory until the present capture's graph is dropped.
 pub fn keep_memory(memory: &Arc<Memory>) {
-    PRESENT.with_borrow_mut(|present| {
-        if let Some(capture) = present {
-            let address = Arc::as_ptr(memory) as usize;
-            let kept = capture.kept.memory.entry(address);
-            kept.or_insert_with(|| memory.clone());
-        }
+    with_present(|capture| {
+        let address = Arc::as_ptr(memory) as usize;
+        let kept = capture.kept.memory.entry(address);
+        kept.or_insert_with(|| memory.clone());
     });
 }
 
 /// Keeps a copy of the host's bytes until the present capture's graph is dropped.
 pub fn keep(source: Arc<dyn Any + Send + Sync>) {
-    PRESENT.with_borrow_mut(|present| {
-        if let Some(capture) = present {
-            capture.kept.sources.push(source);
-        }
-    });
+    with_present(|capture| capture.kept.sources.push(source));
 }
 
 /// Orders all launches of the graph with the work of `others`; `false` if this thread does not

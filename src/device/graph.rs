@@ -43,7 +43,9 @@ impl Device {
     ///
     /// Calls that wait for the device cannot be recorded: downloads, and calls that check elements
     /// or read the size of their result back. `docs/guide/streaming.md` lists those that can. Only
-    /// what this thread starts is recorded. Other threads may use the handle meanwhile.
+    /// what this thread starts is recorded. Other threads may use the handle meanwhile. Where `work`
+    /// itself waits for tasks of [rayon](https://docs.rs/rayon) on one of rayon's threads, the thread
+    /// may run other tasks, and what these start on the stream is recorded too.
     ///
     /// Kernels that `work` [launches](Device::launch) itself take slices that were made in `work`:
     /// the graph keeps their buffers.

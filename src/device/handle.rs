@@ -43,7 +43,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Unavailable`] if there is no such GPU, no driver, or no feature `cuda` in this
-    /// build.
+    /// build, [`Error::Driver`] if the driver cannot make a context or a stream on the GPU.
     pub fn cuda(ordinal: usize) -> Result<Device> {
         Gpu::open(ordinal).map(|gpu| Device::new(Backend::Cuda(gpu)))
     }

@@ -81,8 +81,10 @@ mod view;
 mod workspace;
 
 pub use array::DeviceArray;
+pub(crate) use array::is_countable;
 pub(crate) use available::require_available;
 pub use buffer::Buffer;
+pub(crate) use capture::Aside;
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
 pub use graph::Graph;

@@ -74,6 +74,7 @@ never! {
         fn synchronize(self) -> Result<()>;
         fn is_idle(self) -> bool;
         fn wait_for(self, &Stream) -> Result<()>;
+        fn refuse_capture(self) -> Result<()>;
     }
     Event {
         fn record(self, &Stream) -> Result<()>;

@@ -90,7 +90,7 @@ impl Device {
         block: impl Into<Dim3>,
         shared_bytes: u32,
     ) -> Result<Occupancy> {
-        let config = LaunchConfig::new(1, block).with_shared_bytes(shared_bytes);
+        let config = one_cluster(kernel.bound(), block.into(), shared_bytes);
         self.occupancy_of(module, kernel.name(), kernel.bound(), config)
     }
 
@@ -158,7 +158,7 @@ impl Device {
         let mut most = 0;
         for block in blocks {
             let threads = block.count() as u32;
-            let config = LaunchConfig::new(1, block).with_shared_bytes(shared_bytes(threads));
+            let config = one_cluster(bound, block, shared_bytes(threads));
             match self.occupancy_of(module, kernel, bound, config) {
                 Ok(found) if found.blocks_per_multiprocessor * threads > most => {
                     most = found.blocks_per_multiprocessor * threads;
@@ -201,6 +201,11 @@ impl Device {
             }
         }
     }
+}
+
+/// Returns the smallest launch of a kernel: a block, or the blocks of a cluster.
+fn one_cluster(bound: BlockBound, block: Dim3, shared_bytes: u32) -> LaunchConfig {
+    LaunchConfig::new(bound.cluster(), block).with_shared_bytes(shared_bytes)
 }
 
 /// Returns the blocks of whole warps with at most `threads` threads, the largest first.

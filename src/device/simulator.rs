@@ -1,6 +1,7 @@
 //! The simulator as a device.
 
 use super::LaunchConfig;
+use super::capture::Aside;
 use super::gate::Gate;
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
@@ -50,6 +51,7 @@ impl Simulator {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
+        let _aside = Aside::new();
         // SAFETY: the kernel's own contract holds, by the contract of this function.
         let launched = unsafe { self.settings.launch(kernel, config, arguments) };
         launched.map_err(|error| Error::Simulation(Box::new(error)))

@@ -290,7 +290,8 @@ impl Stream {
     ///
     /// # Errors
     /// The error of `work`, else [`Error::Driver`] if work on the GPU failed, and
-    /// [`Error::InvalidInput`] if this thread [records](Device::capture) the stream's work.
+    /// [`Error::InvalidInput`] if this thread [records](Device::capture) the stream's work, or another
+    /// library captures a graph of the stream.
     ///
     /// ```
     /// use gridstride::Device;
@@ -319,6 +320,10 @@ impl Stream {
         }
         // While this thread records, the end could not wait for copies that other threads start.
         capture::refuse(&self.device, "a scope of copies")?;
+        // Nor could it while another library does: waiting would even break that capture.
+        if let Backend::Cuda(gpu) = &self.device.backend {
+            gpu.stream().refuse_capture()?;
+        }
         let guard = WaitOnUnwind(self);
         let result = work(&StreamScope {
             stream: self,

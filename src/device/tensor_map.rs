@@ -42,7 +42,13 @@ impl Device {
     pub fn tensor_map(&self, tiles: &TensorTiles) -> Result<TensorMap> {
         (tiles.check()).map_err(|problem| Error::input(TENSOR_MAP, problem))?;
         match &self.backend {
-            Backend::Cpu => Err(self.runs_no_kernels(TENSOR_MAP)),
+            Backend::Cpu => Err(Error::Unavailable {
+                device: self.to_string(),
+                reason:
+                    "the CPU runs no kernels that take tensor maps: use Device::simulator() or a \
+                         GPU"
+                    .into(),
+            }),
             Backend::Simulator(_) => Ok(tiles.simulated()),
             Backend::Cuda(gpu) => gpu.tensor_map(tiles),
         }

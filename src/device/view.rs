@@ -1,6 +1,6 @@
 //! Views of arrays in a device's memory.
 
-use super::{Buffer, Device, DeviceArray, Element, packed, zeroed};
+use super::{Buffer, Device, DeviceArray, Element, is_countable, packed, zeroed};
 use crate::error::During;
 use crate::{Error, Result};
 use ndarray::{Array, ArrayView, Dimension, Ix1, Ix2, ShapeBuilder};
@@ -86,13 +86,9 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         let last = axes.try_fold(start, |last, (&axis, &stride)| {
             last.checked_add(axis.saturating_sub(1).checked_mul(stride)?)
         });
-        // ndarray's limit: the product of all axes longer than 0 must be an index.
-        let mut axes = shape.slice().iter().filter(|&&axis| axis > 0);
-        let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
-        let is_index = product.is_some_and(|product| product <= isize::MAX as usize);
         let is_empty = shape.slice().contains(&0);
         let is_within = is_empty || last.is_some_and(|last| last < buffer.len());
-        if is_index && is_within && shape.ndim() == strides.ndim() {
+        if is_countable(shape.slice()) && is_within && shape.ndim() == strides.ndim() {
             return Ok(DeviceView {
                 buffer,
                 start: if is_empty { 0 } else { start },

@@ -4,7 +4,7 @@ use ndarray::{
     ArrayBase, ArrayView3, ArrayViewMut3, Axis, Dimension, Ix1, Ix2, Ix3, RawData, ShapeBuilder,
 };
 
-use crate::device::{Buffer, DeviceView, Element};
+use crate::device::{Buffer, DeviceView, Element, is_countable};
 use crate::{Device, Error, Result};
 
 /// The sizes of a batch of products: C is batch × m × n, summed over k.
@@ -214,14 +214,10 @@ pub(super) fn sizes(operation: &'static str, a: &[usize], b: &[usize]) -> Result
     })
 }
 
-/// Returns the number of elements of C. Fails if no array can have C's shape: ndarray limits the
-/// product of nonempty axes.
+/// Returns the number of elements of C. Fails if no array can have C's shape.
 pub(super) fn result_elements(operation: &'static str, sizes: Sizes) -> Result<usize> {
     let Sizes { batch, m, n, .. } = sizes;
-    let axes = [batch, m, n];
-    let product = (axes.into_iter().filter(|&axis| axis > 0))
-        .try_fold(1usize, |product, axis| product.checked_mul(axis));
-    if product.is_some_and(|product| product <= isize::MAX as usize) {
+    if is_countable(&[batch, m, n]) {
         return Ok(batch * m * n);
     }
     let message = format!("the result, {batch}×{m}×{n}, has more elements than can be counted");

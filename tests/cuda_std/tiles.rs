@@ -252,4 +252,10 @@ fn impossible_maps_are_refused() {
         let message = device.tensor_map(&wrong).unwrap_err().to_string();
         assert!(message.contains(what), "{message}");
     }
+    let message = Device::cpu().tensor_map(&possible).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "device cpu cannot be used: the CPU runs no kernels that take tensor maps: use \
+         Device::simulator() or a GPU"
+    );
 }

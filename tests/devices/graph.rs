@@ -1,8 +1,13 @@
 //! Graphs, on every available device that runs kernels.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
+use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{Buffer, DeviceKind, Graph, LaunchConfig, Module};
 use gridstride::distances::Distances;
@@ -14,9 +19,10 @@ use gridstride::tensor_sketch::{Tables, TensorSketch};
 use gridstride::time_series::round_timestamps_device_inplace;
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, array};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use crate::common::{assert_error, fails_with, module, with_kernels};
+use crate::common::{assert_error, devices, fails_with, module, simulator, with_kernels};
 
 static MODULE: Module = module!("device_graph_test", "cuda_std_tests", "sm_70");
 
@@ -349,5 +355,84 @@ fn the_simulator_launches_no_graph_on_threads_of_rayon() {
             _ => 3,
         };
         assert_eq!(counts.to_vec().unwrap(), [expected; 100], "{device}");
+    }
+}
+
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Takes long, for the simulator alone.
+#[kernel(block = 1)]
+fn take_long() {
+    HAS_BEGUN.store(true, SeqCst);
+    thread::sleep(Duration::from_millis(200));
+    HAS_ENDED.store(true, SeqCst);
+}
+
+/// A buffer of a graph belongs to the graph's launches too: a copy to it in another capture waits.
+#[test]
+fn uploads_in_a_capture_wait_for_the_graphs_of_other_threads() {
+    let device = simulator();
+    let mut values = device.buffer_from(&[1u32; 10]).unwrap();
+    let slow = || {
+        // SAFETY: the kernel accesses no memory of a device.
+        unsafe { device.launch(&MODULE, &take_long, LaunchConfig::new(1, 1), ())? };
+        add(&mut values, 1)
+    };
+    let (mut graph, ()) = device.capture(slow).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| graph.launch().unwrap());
+        while !HAS_BEGUN.load(SeqCst) {
+            thread::yield_now();
+        }
+        device.capture(|| values.copy_from(&[7; 10])).unwrap();
+        assert!(HAS_ENDED.load(SeqCst));
+    });
+    assert_eq!(values.to_vec().unwrap(), [7; 10]);
+}
+
+/// Writes to a buffer when it is dropped, and sends the elements.
+struct WritesAtTheEnd(Buffer<u32>, mpsc::Sender<Vec<u32>>);
+
+impl Drop for WritesAtTheEnd {
+    fn drop(&mut self) {
+        self.0.copy_from(&[7; 10]).unwrap();
+        self.1.send(self.0.to_vec().unwrap()).unwrap();
+    }
+}
+
+thread_local! {
+    static WRITES: RefCell<Option<WritesAtTheEnd>> = const { RefCell::new(None) };
+}
+
+/// The value of this library that belongs to the thread, its capture, is dropped before.
+#[test]
+fn values_of_a_thread_may_work_on_devices_when_they_are_dropped() {
+    for device in devices() {
+        let (sender, receiver) = mpsc::channel();
+        let buffer = device.buffer_from(&[1; 10]).unwrap();
+        let work = move || {
+            WRITES.set(Some(WritesAtTheEnd(buffer, sender)));
+            device.zeros::<u32>(1).unwrap();
+        };
+        thread::spawn(work).join().unwrap();
+        assert_eq!(receiver.recv().unwrap(), [7; 10]);
+    }
+}
+
+/// A thread that waits within a capture for tasks of its own runs other tasks, which capture too.
+#[test]
+fn captures_on_threads_of_rayon_are_not_mixed() {
+    let columns = matrix(500, 400, 3);
+    // With few threads they hardly ever take tasks from each other.
+    let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
+    for device in with_kernels() {
+        let capture = |_| {
+            let on = device.on(&device.stream().unwrap()).unwrap();
+            // All threads pack the view.
+            let (_, there) = on.capture(|| on.upload(&columns.t())).unwrap();
+            assert_eq!(there.download().unwrap(), columns.t(), "{device}");
+        };
+        pool.install(|| (0..64).into_par_iter().for_each(capture));
     }
 }

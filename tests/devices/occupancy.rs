@@ -21,6 +21,10 @@ fn of_few_threads() {}
 #[kernel(max_block = 100)]
 fn of_some_warps() {}
 
+/// A kernel for clusters of two blocks, which runs nowhere.
+#[kernel(block = 64, cluster = 2)]
+fn of_clusters() {}
+
 #[test]
 fn more_shared_memory_or_larger_blocks_never_let_more_blocks_run() {
     for device in with_kernels() {
@@ -108,6 +112,10 @@ fn suggestions_keep_to_the_bound_of_the_kernel() {
     ];
     // 64 threads: 32 blocks; 96: 21; 32: 32.
     assert_eq!(suggested.map(Result::unwrap), [96, 20, 64]);
+    let suggested = device.suggested_block(&MODULE, &of_clusters, none);
+    assert_eq!(suggested.unwrap(), 64);
+    let found = device.occupancy(&MODULE, &of_clusters, 64, 0).unwrap();
+    assert_eq!(found.blocks_per_multiprocessor, 32);
 }
 
 #[test]

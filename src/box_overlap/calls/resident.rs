@@ -142,7 +142,7 @@ impl BoxOverlap {
     ) -> Result<DeviceOverlapMatrix> {
         let problem = DeviceProblem::new(MATRIX, self.algorithm, set1, Some(set2))?;
         let (found, counts) = find(problem)?;
-        let indices = found.matrix(limit).during(MATRIX)?;
+        let indices = found.matrix_of(MATRIX, limit)?;
         Ok(DeviceOverlapMatrix { indices, counts })
     }
 }

@@ -375,9 +375,8 @@ impl Gpu {
                 // Memory freed in the order of a stream becomes free when the stream has finished,
                 // and kept memory can be allocated in other sizes.
                 self.owner.free_spares();
-                match primary.is_captured() {
-                    true => self.stream.synchronize()?,
-                    false => primary.synchronize()?,
+                if !primary.synchronize_unless_captured()? {
+                    self.stream.synchronize()?;
                 }
                 pool.trim();
                 allocated = pool.allocate(&self.stream, bytes);

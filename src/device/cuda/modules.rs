@@ -236,6 +236,7 @@ impl Modules {
         constant: &ConstantStatic,
         value: *const u8,
     ) -> Result<()> {
+        stream.refuse_capture()?;
         let (name, bytes) = (constant.name(), constant.bytes());
         let _bound = self.primary.bind()?;
         let mut modules = lock(&self.present);

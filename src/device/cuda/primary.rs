@@ -172,7 +172,7 @@ impl Primary {
     }
 
     /// Whether a graph is captured: waiting for all streams would then fail, and the capture too.
-    pub fn is_captured(&self) -> bool {
+    fn is_captured(&self) -> bool {
         self.captures.load(Relaxed) > 0
     }
 
@@ -208,6 +208,16 @@ impl Primary {
         self.call("waiting for all streams", || unsafe {
             sys::cuCtxSynchronize()
         })
+    }
+
+    /// Waits for all streams of the context, unless a graph is captured. Returns whether it has
+    /// waited. No capture begins meanwhile.
+    pub fn synchronize_unless_captured(&self) -> Result<bool> {
+        let _none_begins = lock(&self.captures_gate);
+        match self.is_captured() {
+            true => Ok(false),
+            false => self.synchronize().map(|()| true),
+        }
     }
 
     /// Returns the GPU's memory at present, if the driver reports it.

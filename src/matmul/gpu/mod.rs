@@ -33,9 +33,9 @@ use crate::device::assign;
 use crate::{Device, Error, Result};
 
 /// The most matrices of a batch that one launch computes: below the limit of a grid, and such that
-/// the next launch's C begins at a multiple of 16 bytes.
-const MAX_BATCH: usize = 65_532;
-const _: () = assert!(MAX_BATCH.is_multiple_of(4));
+/// the next launch's C begins at a multiple of 16 bytes, whatever the type of its elements.
+const MAX_BATCH: usize = 65_528;
+const _: () = assert!(MAX_BATCH.is_multiple_of(8));
 
 /// Computes a partition of a product of host arrays, with the kernel for the `whole` product.
 pub fn host<T: HasKernels, C: OutputOf<T>>(

@@ -251,6 +251,52 @@ fn two_devices_are_refused() {
     }
 }
 
+/// Errors name the call whatever the device.
+#[test]
+fn errors_name_the_call() {
+    let set = Array2::<f32>::zeros((50, 6));
+    for device in devices() {
+        let there = device.upload(&set).unwrap();
+        let search = BoxOverlap::new();
+        let found = search.matrix_device(&there, &there, 1 << 31);
+        assert_error!(
+            found,
+            Error::InvalidInput {
+                operation: "matrix_device",
+                ..
+            }
+        );
+        let found = search.overlaps_device(&there, &there).unwrap();
+        assert_error!(
+            found.matrix(1 << 31),
+            Error::InvalidInput {
+                operation: "matrix",
+                ..
+            }
+        );
+
+        // Room for the sets and the pairs, but neither for a list of pairs nor for a matrix.
+        let limited = device.with_memory_limit(60_000);
+        let there = limited.upload(&set).unwrap();
+        let found = search.overlaps_device(&there, &there).unwrap();
+        let _rest = limited.alloc::<u8>(60_000 - limited.memory_used().unwrap() as usize);
+        assert_error!(
+            found.pairs(),
+            Error::Allocation {
+                operation: "pairs",
+                ..
+            }
+        );
+        assert_error!(
+            found.matrix(1),
+            Error::Allocation {
+                operation: "matrix",
+                ..
+            }
+        );
+    }
+}
+
 /// Sets and a result of handles on other streams.
 #[test]
 fn streams_of_the_arguments_are_ordered() {

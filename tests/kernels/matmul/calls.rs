@@ -2,9 +2,10 @@
 
 use gridstride::Device;
 use gridstride::Number;
+use gridstride::device::DeviceView;
 use gridstride::matmul::{Instructions, MatMul, Precision, ResultIn, Scalar, gemm, matmul};
 use half::{bf16, f16};
-use ndarray::{Array2, Array3, Axis, array, s};
+use ndarray::{Array2, Array3, Axis, Ix3, array, s};
 use simt::{Limits, Simulator};
 
 use super::{
@@ -201,6 +202,47 @@ fn views_of_arrays_on_the_device_are_read_where_they_are() {
             let c = transposed.download().unwrap();
             check(&device, MatMul::new(), b_here.t(), a_here.t(), c.view());
         }
+    }
+}
+
+/// Rows that share elements, such as windows of a series, and equal rows and matrices.
+#[test]
+fn views_that_overlap_are_read_where_they_are() {
+    fn of_type<T: Scalar>(with: MatMul, device: &Device) {
+        let series: Vec<T> = random::<T>((1, 8000), 5).into_iter().collect();
+        let there = device.buffer_from(&series).unwrap();
+        for (batch, m, k, n) in [(1, 70, 64, 90), (3, 40, 72, 24), (2, 130, 40, 3)] {
+            let b = DeviceView::new(&there, 16, Ix3(batch, k, n), Ix3(8, n, 1)).unwrap();
+            for strides in [
+                [0, 8, 1],
+                [8, 8, 1],
+                [8, 0, 1],
+                [16, 1, 8],
+                [8, 1, 0],
+                [3, 5, 2],
+            ] {
+                let a = DeviceView::new(
+                    &there,
+                    8,
+                    Ix3(batch, m, k),
+                    Ix3(strides[0], strides[1], strides[2]),
+                );
+                let a = a.unwrap();
+                let c = with.matmul_device(a.clone(), b.clone()).unwrap();
+                let (a, b, c) = (
+                    a.download().unwrap(),
+                    b.download().unwrap(),
+                    c.download().unwrap(),
+                );
+                for (i, c) in c.outer_iter().enumerate() {
+                    let (a, b) = (a.index_axis(Axis(0), i), b.index_axis(Axis(0), i));
+                    check(device, with, a, b, c);
+                }
+            }
+        }
+    }
+    for device in devices() {
+        for_types!(of_type(&device));
     }
 }
 

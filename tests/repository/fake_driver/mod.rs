@@ -15,6 +15,7 @@ use std::sync::{LazyLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use cuda_std_tests_kernels::constants::COEFFICIENTS;
 use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::box_overlap::BoxOverlap;
 use gridstride::device::{Buffer, LaunchConfig, Module, Stream};
@@ -541,11 +542,18 @@ fn nothing_is_uploaded_while_another_library_captures_the_stream() {
             let sketch = TensorSketch::<f32>::new(Tables::from_seed(4, 3, 64, 1).unwrap());
             let mut few = device.alloc::<u8>(1).unwrap();
             let mut many = device.alloc::<u8>(5000).unwrap();
+            let mut copied = device.alloc::<u8>(5000).unwrap();
             let mut upload_all = || {
+                // SAFETY: no kernel reads the static.
+                let constant = unsafe {
+                    device.set_constant(&MODULE, &raw const COEFFICIENTS, &[1.0, 2.0, 3.0, 4.0])
+                };
                 [
                     few.copy_from(&[1]),
                     many.copy_from(&[2; 5000]),
                     sketch.sketch(&device, &sequences).map(drop),
+                    constant,
+                    stream.scope(|scope| scope.upload(&[3; 5000], &mut copied)),
                 ]
             };
             upload_all().into_iter().for_each(Result::unwrap);
