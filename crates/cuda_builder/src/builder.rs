@@ -24,6 +24,12 @@ const PROFILE: &[(&str, &str)] = &[
     ("STRIP", "none"),
 ];
 
+/// Settings that a profile has only for all packages together.
+const OF_ALL_PACKAGES: [&str; 2] = ["LTO", "PANIC"];
+
+/// Settings in which macros and build scripts differ from the profile, which compile faster so.
+const OF_HOST: [&str; 2] = ["CODEGEN_UNITS", "OPT_LEVEL"];
+
 const RUSTFLAGS: &[&str] = &[
     // JumpThreading copies barriers into divergent branches.
     "-Zmir-enable-passes=-JumpThreading",
@@ -232,6 +238,7 @@ impl CudaBuilder {
             arch,
             compiler: &compiler,
             kernels: &kernels,
+            sources: &sources,
             target_dir,
             output_dir,
         };
@@ -291,6 +298,7 @@ struct Steps<'a> {
     arch: Arch,
     compiler: &'a DeviceCompiler,
     kernels: &'a KernelCrate,
+    sources: &'a Sources,
     /// What rustc leaves behind, and the lock.
     target_dir: PathBuf,
     /// What LLVM leaves behind.
@@ -325,10 +333,17 @@ impl Steps<'_> {
         }
         if self.cargo_dir().exists() {
             let mut clean = self.cargo("clean");
-            clean.args(["--package", &self.kernels.package]);
+            for package in self.packages_to_clean() {
+                clean.args(["--package", package]);
+            }
             self.run_cargo(clean)?;
         }
+        let root = self.sources.workspace_root.to_string_lossy();
+        write_if_changed(&self.workspace_file(), &root)?;
         let mut rustc = self.cargo("rustc");
+        for setting in self.package_settings() {
+            rustc.args(["--config", &setting]);
+        }
         rustc.args(&self.options.build_args);
         rustc.args([
             "--lib",
@@ -343,6 +358,22 @@ impl Steps<'_> {
             return Err(BuildError::Ir { message });
         };
         fs::read_to_string(path).map_err(BuildError::io("read", path))
+    }
+
+    /// The kernel crate, and after a build of another workspace in the folder also its dependencies by
+    /// path: cargo takes packages of two workspaces for the same if their names, versions and places
+    /// in the workspace are, and compares only the times of their files.
+    fn packages_to_clean(&self) -> Vec<&str> {
+        let last = fs::read_to_string(self.workspace_file()).unwrap_or_default();
+        match last == self.sources.workspace_root.to_string_lossy() {
+            true => vec![&self.kernels.package],
+            false => self.sources.packages.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Names the workspace of the last build.
+    fn workspace_file(&self) -> PathBuf {
+        self.target_dir.join("workspace")
     }
 
     /// Every file that rustc may have written the kernel crate's IR to.
@@ -364,10 +395,43 @@ impl Steps<'_> {
         Ok(found)
     }
 
+    /// The profile for single packages, in the form of cargo's configuration: what a workspace sets
+    /// for one of them would have precedence over the profile.
+    ///
+    /// `*` is every package that is no member of the workspace, macros among them.
+    fn package_settings(&self) -> Vec<String> {
+        let setting = |package: &str, key: &str, value: &str| {
+            let key = key.to_lowercase().replace('_', "-");
+            let is_word = value.parse::<bool>().is_err() && value.parse::<u32>().is_err();
+            let quote = if is_word { "\"" } else { "" };
+            format!("profile.release.package.\"{package}\".{key}={quote}{value}{quote}")
+        };
+        let Sources {
+            packages, macros, ..
+        } = self.sources;
+        let packages = packages.iter().filter(|name| !macros.contains(name));
+        let packages = packages.map(String::as_str);
+        let mut settings = Vec::new();
+        for package in packages.chain(["*"]) {
+            for (key, value) in self.profile() {
+                let is_of_host = package == "*" && OF_HOST.contains(&key);
+                if !OF_ALL_PACKAGES.contains(&key) && !is_of_host {
+                    settings.push(setting(package, key, value));
+                }
+            }
+        }
+        settings
+    }
+
+    fn profile(&self) -> Vec<(&'static str, &'static str)> {
+        let of_options = self.options.profile();
+        PROFILE.iter().copied().chain(of_options).collect()
+    }
+
     fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(&self.compiler.cargo);
         environment::clear_outer_cargo(&mut command);
-        for (key, value) in PROFILE.iter().chain(&self.options.profile()) {
+        for (key, value) in self.profile() {
             command.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
         }
         let mut flags = vec![format!("-Ctarget-cpu={}", self.arch)];
@@ -455,7 +519,20 @@ impl Steps<'_> {
             .arg("-o")
             .arg(&ptx);
         run_llvm(llc)?;
-        fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))
+        let text = fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))?;
+        // LLVM only warns of a version or an architecture that it does not know, and takes another.
+        let wanted = [
+            format!(".version {version}"),
+            format!(".target {}", self.arch),
+        ];
+        let has = |wanted: &String| text.lines().any(|line| line == wanted);
+        if let Some(missing) = wanted.iter().find(|wanted| !has(wanted)) {
+            return Err(BuildError::Tool {
+                program: self.compiler.llc.clone(),
+                stderr: format!("it writes no PTX with `{missing}`"),
+            });
+        }
+        Ok(text)
     }
 }
 

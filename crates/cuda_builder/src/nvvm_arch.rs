@@ -13,7 +13,8 @@ macro_rules! names {
         /// `cuda_builder` does not compile for exist too, and
         /// [`CudaBuilder::build`](crate::CudaBuilder::build) refuses them with
         /// [`BuildError::UnsupportedArch`]: those before [`Arch::Sm70`], which Rust-CUDA compiles
-        /// for by default, and those with the letter f.
+        /// for by default, those with the letter f, and `Compute72`, `Compute101`, `Compute101a` and
+        /// `Compute121a`.
         ///
         /// ```
         /// use cuda_builder::{Arch, NvvmArch};

@@ -186,6 +186,9 @@ impl Record {
 
     /// Puts a kernel crate's builds, one for each architecture, in place of what was recorded of
     /// it. Without builds the crate is taken out.
+    ///
+    /// The record has one hash for all of them, that of the first: the builds have to come from the
+    /// same sources, with the same options except the architecture.
     pub fn put(&mut self, name: &str, builds: &[Build]) {
         match CrateRecord::of(builds) {
             Some(recorded) => self.crates.insert(name.to_owned(), recorded),
@@ -384,6 +387,9 @@ mod tests {
             sources: Sources {
                 files: Vec::new(),
                 hash: sources.to_owned(),
+                packages: Vec::new(),
+                macros: Vec::new(),
+                workspace_root: PathBuf::new(),
             },
         }
     }

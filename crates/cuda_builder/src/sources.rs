@@ -66,6 +66,12 @@ pub struct Sources {
     /// other dependencies, and what a manifest inherits from its workspace, are not in it. Of files
     /// outside of `src`, it has build scripts and Rust sources beside a library that is elsewhere.
     pub hash: String,
+    /// The names of the kernel crate and of the crates that it depends on by path.
+    pub(crate) packages: Vec<String>,
+    /// Those of them that are macros, which are compiled for the host.
+    pub(crate) macros: Vec<String>,
+    /// The folder of the kernel crate's workspace.
+    pub(crate) workspace_root: PathBuf,
 }
 
 impl KernelCrate {
@@ -149,8 +155,14 @@ pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
     }
     let mut files: Vec<_> = files.into_values().collect();
     // cargo compares times of files: one that is not there yet would always count as changed.
-    files.extend(packages.lock_file.filter(|path| path.is_file()));
+    let lock_file = packages.workspace_root.join("Cargo.lock");
+    files.extend(Some(lock_file).filter(|path| packages.has_others && path.is_file()));
+    let macros = packages.found.iter().filter(|(_, found)| found.is_macros);
+    let macros = macros.map(|(name, _)| name.clone()).collect();
     Ok(Sources {
+        workspace_root: packages.workspace_root,
+        macros,
+        packages: packages.found.into_keys().collect(),
         files,
         hash: hex(&hasher.finalize()),
     })
@@ -192,20 +204,22 @@ struct Found {
     build_script: Option<PathBuf>,
     /// The folder of the library's first file, if it is not in `src`.
     library: Option<PathBuf>,
+    is_macros: bool,
 }
 
 /// The kernel crate and its dependencies.
 struct Packages {
     /// The kernel crate and, transitively, its path dependencies, by their names.
     found: BTreeMap<String, Found>,
-    /// The file with the versions of the other dependencies, if there are any.
-    lock_file: Option<PathBuf>,
+    /// Whether there are other dependencies.
+    has_others: bool,
+    workspace_root: PathBuf,
 }
 
 fn packages(folder: &Path) -> Result<Packages, BuildError> {
     let mut workspaces: Vec<Metadata> = Vec::new();
     let mut found = BTreeMap::new();
-    let mut lock_file = None;
+    let mut has_others = false;
     let mut open = BTreeSet::from([manifest_of(folder)?]);
     while let Some(manifest) = open.pop_first() {
         if !workspaces
@@ -231,13 +245,17 @@ fn packages(folder: &Path) -> Result<Packages, BuildError> {
                     Some(path) => {
                         open.insert(manifest_of(path)?);
                     }
-                    // The first workspace is the kernel crate's.
-                    None => lock_file = Some(workspaces[0].workspace_root.join("Cargo.lock")),
+                    None => has_others = true,
                 }
             }
         }
     }
-    Ok(Packages { found, lock_file })
+    Ok(Packages {
+        found,
+        has_others,
+        // The first one is that of the kernel crate.
+        workspace_root: workspaces.swap_remove(0).workspace_root,
+    })
 }
 
 fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
@@ -271,6 +289,7 @@ impl Found {
         let library = library.and_then(|path| path.parent().map(Path::to_owned));
         Ok(Self {
             build_script: first_file(&["custom-build"])?,
+            is_macros: first_file(&["proc-macro"])?.is_some(),
             library: library.filter(|path| !path.starts_with(folder.join("src"))),
             folder,
         })

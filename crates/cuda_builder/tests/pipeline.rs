@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{device_compiler, entry};
-use cuda_builder::{Arch, Build, BuildError, CudaBuilder, DeviceCompiler, Ptxas};
+use cuda_builder::{Arch, Build, BuildError, CudaBuilder, DeviceCompiler, PtxVersion, Ptxas};
 use tempfile::TempDir;
 
 /// A copy of the smoke kernels, with `extra` behind their source.
@@ -119,6 +119,81 @@ fn the_same_sources_give_the_same_ptx_anywhere() {
     let second = second.build().unwrap();
     assert_eq!(first.ptx, second.ptx);
     assert_eq!(first.sources.hash, second.sources.hash);
+}
+
+#[test]
+fn profiles_of_packages_do_not_reach_kernels() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (folder, kernels) = smoke_kernels(
+        "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn add(out: *mut u32, a: u32, b: u32) {\n\
+         // SAFETY: never run.\nunsafe { *out = a + helper::doubled(b) } }",
+    );
+    let helper = folder.path().join("helper");
+    fs::create_dir_all(helper.join("src")).unwrap();
+    let manifest = "[package]\nname = \"helper\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    fs::write(helper.join("Cargo.toml"), manifest).unwrap();
+    let source = "#![no_std]\n#[inline]\npub fn doubled(x: u32) -> u32 { x + x }\n";
+    fs::write(helper.join("src/lib.rs"), source).unwrap();
+    let manifest = kernels.join("Cargo.toml");
+    let mut text = fs::read_to_string(&manifest).unwrap();
+    text += "\n[dependencies]\nhelper = { path = \"../helper\" }\n";
+    for package in ["smoke_kernels", "helper", "*"] {
+        text += &format!(
+            "[profile.release.package.\"{package}\"]\noverflow-checks = true\ndebug = true\nopt-level = 0\n"
+        );
+    }
+    fs::write(manifest, text).unwrap();
+    let build = build(&kernels, compiler).unwrap();
+    let add = entry(&build.ptx, "add");
+    assert!(!add.contains("trap;") && !add.contains("call"), "{add}");
+    assert!(build.ptx.contains(".target sm_70\n"), "{}", build.ptx);
+}
+
+/// The kernels' helper has the same name, version and place in both workspaces.
+#[test]
+fn a_target_folder_of_two_workspaces_mixes_nothing() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let workspaces = [1234, 5678].map(|number| {
+        let (folder, kernels) = smoke_kernels(
+            "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn number(out: *mut u32) {\n\
+             // SAFETY: never run.\nunsafe { *out = helper::number() } }",
+        );
+        let helper = kernels.join("helper");
+        fs::create_dir_all(helper.join("src")).unwrap();
+        let manifest = "[package]\nname = \"helper\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        fs::write(helper.join("Cargo.toml"), manifest).unwrap();
+        let source = format!("#![no_std]\n#[inline]\npub fn number() -> u32 {{ {number} }}\n");
+        fs::write(helper.join("src/lib.rs"), source).unwrap();
+        let manifest = kernels.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let dependency = "[dependencies]\nhelper = { path = \"helper\" }\n";
+        fs::write(manifest, text + dependency).unwrap();
+        (folder, kernels, number)
+    });
+    for (_folder, kernels, number) in &workspaces {
+        let build = build(kernels, compiler.clone()).unwrap();
+        let text = entry(&build.ptx, "number");
+        assert!(text.contains(&format!(", {number};")), "{text}");
+    }
+}
+
+#[test]
+fn versions_that_llvm_does_not_know_are_refused() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels("");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let builder = CudaBuilder::new(&kernels).compiler(compiler);
+    let builder = builder
+        .target_dir(target)
+        .ptx_version(PtxVersion::new(9, 99));
+    let error = builder.build().unwrap_err().to_string();
+    assert!(error.contains("no PTX with `.version 9.99`"), "{error}");
 }
 
 #[test]
