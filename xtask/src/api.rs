@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
@@ -133,7 +133,11 @@ pub fn list(check: bool) -> Result<()> {
 fn lists() -> Result<BTreeMap<String, String>> {
     let output = cargo()
         .args(["metadata", "--no-deps", "--format-version=1"])
+        .stderr(Stdio::inherit())
         .output()?;
+    if !output.status.success() {
+        return Err("cargo could not describe the packages".into());
+    }
     let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
     let is_published = |package: &&Package| package.publish.as_ref().is_none_or(|r| !r.is_empty());
     let published: Vec<&Package> = metadata.packages.iter().filter(is_published).collect();

@@ -52,8 +52,10 @@ impl Need {
             }
         };
         let version = |module: &&str| {
+            // Packages may have another name than their module: FAISS is `faiss-cpu`.
             let code = format!(
-                "import importlib.metadata, {module}; print(importlib.metadata.version('{module}'))"
+                "import importlib.metadata as m, {module}; \
+                 print(m.version(m.packages_distributions()['{module}'][0]))"
             );
             output(Command::new("python3").args(["-c", &code]))
         };

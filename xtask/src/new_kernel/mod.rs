@@ -83,6 +83,14 @@ fn changes(root: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
             return Err(format!("{taken} exists already, and nothing in it is replaced").into());
         }
     }
+    // Modules without a file of their own, and features and dependencies in the manifest.
+    let feature = name.replace('_', "-");
+    let taken = [
+        format!("mod {name};"),
+        format!("mod {name} {{"),
+        format!("\n{name} = "),
+        format!("\n{feature} = "),
+    ];
     let of_crate = files(name, &Checkout::Beside).into_iter();
     // The kernel is that of a crate outside of the repository.
     let kernel = of_crate.filter(|(file, _)| file == "kernels/src/lib.rs");
@@ -97,6 +105,10 @@ fn changes(root: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
         let path = root.join(edit.file);
         let text = fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        if let Some(taken) = taken.iter().find(|taken| text.contains(&***taken)) {
+            let (file, taken) = (edit.file, taken.trim());
+            return Err(format!("{file} has `{taken}` already: take another name").into());
+        }
         changes.push((edit.file.to_owned(), edit.of(&text)?));
     }
     let at = |(file, text)| (root.join(file), text);
@@ -163,6 +175,10 @@ mod tests {
             ("parallel", "src/parallel.rs exists already"),
             ("ladder", "kernels-gpu/ladder exists already"),
             ("fn", "a keyword of Rust"),
+            ("modules", "src/lib.rs has `mod modules {` already"),
+            ("calls", "tests/kernels/main.rs has `mod calls;` already"),
+            ("race_detector", "Cargo.toml has `race-detector =` already"),
+            ("fft", "Cargo.toml has `fft =` already"),
         ] {
             let error = changes(&workspace(), name).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

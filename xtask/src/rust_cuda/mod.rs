@@ -35,11 +35,13 @@ pub struct Options {
 /// What became of each thing that was tried.
 struct Report {
     table: Table,
+    tried: usize,
     failures: usize,
 }
 
 impl Report {
     fn add(&mut self, name: &str, result: Result<Vec<String>>) {
+        self.tried += 1;
         let mut cells = result.unwrap_or_else(|error| {
             self.failures += 1;
             vec![format!("FAILED: {}", first_error(&error.to_string()))]
@@ -58,6 +60,7 @@ pub fn check(options: &Options) -> Result<()> {
     let compiler = Compiler::new(target.clone())?;
     let mut report = Report {
         table: Table::new(&["program", "result", "GPUs"]),
+        tried: 0,
         failures: 0,
     };
     let is_wanted = |name: &str| {
@@ -93,9 +96,10 @@ pub fn check(options: &Options) -> Result<()> {
     for line in left_out {
         println!("left out: {line}");
     }
-    match report.failures {
-        0 => Ok(()),
-        count => Err(format!("{count} failed").into()),
+    match (report.tried, report.failures) {
+        (0, _) => Err("no example and no compile test was tried: see `--only`".into()),
+        (_, 0) => Ok(()),
+        (_, count) => Err(format!("{count} failed").into()),
     }
 }
 
