@@ -79,7 +79,8 @@ impl KernelCrate {
     ///
     /// # Errors
     ///
-    /// [`BuildError::Manifest`] if cargo refuses it or it has no library.
+    /// [`BuildError::Io`] if there is no such crate, [`BuildError::Manifest`] if cargo refuses it or it
+    /// has no library.
     pub fn read(folder: &Path) -> Result<Self, BuildError> {
         let manifest = manifest_of(folder)?;
         let workspace = metadata(&manifest)?;
@@ -87,9 +88,9 @@ impl KernelCrate {
             manifest: manifest.clone(),
             message,
         };
-        let package = workspace
-            .package(&manifest)
-            .ok_or_else(|| refuse("it is not a package of its own workspace".into()))?;
+        let package = workspace.package(&manifest).ok_or_else(|| {
+            refuse("it has no package, but a workspace: name a member's folder".into())
+        })?;
         let library = package.targets.iter().find(|target| {
             target
                 .kind
@@ -550,6 +551,21 @@ mod tests {
         assert_eq!(kernels.library, "kernels");
         let helper = KernelCrate::read(&folder.path().join("helper")).unwrap();
         assert_eq!(helper.archs, [Arch::Sm70]);
+    }
+
+    #[test]
+    fn folders_without_a_package_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = || KernelCrate::read(folder.path()).unwrap_err();
+        assert!(matches!(refused(), BuildError::Io { .. }));
+        two_crates(folder.path(), "");
+        let workspace = "[workspace]\nmembers = [\"helper\", \"host\"]\nresolver = \"3\"\n";
+        fs::write(folder.path().join("Cargo.toml"), workspace).unwrap();
+        let message = refused().to_string();
+        assert!(
+            message.ends_with("it has no package, but a workspace: name a member's folder"),
+            "{message}"
+        );
     }
 
     #[test]
