@@ -26,15 +26,17 @@ const SHOWN: usize = 40;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Seconds for each target.
-    #[arg(long, default_value_t = 60)]
+    /// Seconds for each target, at least 1.
+    // libFuzzer takes 0 for no end.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
     /// Targets that run side by side; as many as there are cores by default.
     #[arg(long)]
     jobs: Option<usize>,
     /// The start of libFuzzer's random numbers: the same inputs are tried, as far as the time is enough.
-    /// Another one each time by default.
-    #[arg(long)]
+    /// At least 1; another one each time by default.
+    // libFuzzer takes 0 for none.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     seed: Option<u32>,
     /// The nightly compiler, by its name in rustup.
     #[arg(long, default_value = "nightly")]
@@ -233,7 +235,6 @@ impl Target {
         let log = self.found.with_extension("log");
         let status = Command::new(&self.program)
             .arg(format!("-max_total_time={}", options.seconds))
-            // libFuzzer takes 0 for none.
             .arg(format!("-seed={}", options.seed.unwrap_or(0)))
             .arg(format!("-artifact_prefix={}/", self.artifacts.display()))
             .arg("-print_final_stats=1")
@@ -292,7 +293,31 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_run_has_an_end_and_a_seed() {
+        let parsed = |words: &[&str]| {
+            let parsed = Arguments::try_parse_from(["fuzz"].iter().chain(words));
+            parsed.map(|parsed| (parsed.options.seconds, parsed.options.seed))
+        };
+        assert_eq!(parsed(&[]).unwrap(), (60, None));
+        assert_eq!(
+            parsed(&["--seconds", "1", "--seed", "1"]).unwrap(),
+            (1, Some(1))
+        );
+        for option in ["--seconds", "--seed"] {
+            assert!(parsed(&[option, "0"]).is_err(), "{option}");
+        }
+    }
 
     #[test]
     fn numbers_are_read_from_the_output() {

@@ -18,7 +18,7 @@ const OTHER_CRATES: [&str; 6] = ["alloc", "build_ptx", "core", "proc_macro", "st
 ///
 /// # Errors
 /// If the name is not made of `a` to `z`, `0` to `9` and `_` with a letter first, if it is a keyword
-/// or another crate, or if the template's code uses the same word for something else.
+/// or another crate, if it begins as the packages of gridstride do, or if the template's code uses the same word for something else.
 pub fn check_name(name: &str) -> Result<(), Error> {
     match reason_against(name) {
         None => Ok(()),
@@ -37,6 +37,9 @@ fn reason_against(name: &str) -> Option<&'static str> {
         Some("it is a keyword of Rust")
     } else if OTHER_CRATES.contains(&name) {
         Some("another crate has this name")
+    } else if name.starts_with("gridstride_") {
+        // Cargo.lock cannot have two packages of one name and version.
+        Some("the packages of gridstride have such names")
     } else if words().any(|word| word == name) {
         Some("the code of the crate uses this word for something else")
     } else {
@@ -81,6 +84,7 @@ mod tests {
             ("gen", "a keyword"),
             ("core", "another crate"),
             ("gridstride", "uses this word"),
+            ("gridstride_simt", "packages of gridstride"),
             ("cuda_std", "uses this word"),
             ("matrix", "uses this word"),
             ("main", "uses this word"),
