@@ -288,7 +288,9 @@ impl Page {
                     });
                 } else if language.starts_with("rust") {
                     page.other_rust.get_or_insert(index + 1);
-                } else if language == "text" && block[0].ends_with('/') {
+                } else if language == "text"
+                    && block.first().is_some_and(|line| line.ends_with('/'))
+                {
                     page.listed = Some(listed(&block[1..]));
                 }
             } else if !line.is_empty() {

@@ -189,7 +189,7 @@ impl Bench {
             }
             self.report.add(&format!("    {text}"))?;
             match self.line(line) {
-                Ok(output) => self.note(line, &output)?,
+                Ok((output, count)) => self.note(line, &output, count)?,
                 Err(error) if need.is_some() => {
                     let files = left(line);
                     self.report
@@ -224,8 +224,9 @@ impl Bench {
         Ok(table.trim_end().to_owned())
     }
 
-    /// Runs a line the requested number of times, and returns the merged output.
-    fn line(&self, line: &Line) -> Result<String> {
+    /// Runs a line the requested number of times, and returns the merged output and how many outputs
+    /// it is from.
+    fn line(&self, line: &Line) -> Result<(String, usize)> {
         let path = match &line.program {
             Program::Ours(folder, name) => self.programs.path(folder, name)?,
             Program::Other(program) if program.contains('/') => self.root.join(program),
@@ -255,7 +256,7 @@ impl Bench {
     }
 
     /// Puts an output where it belongs, and remembers where the plots' files are from.
-    fn note(&mut self, line: &Line, output: &str) -> Result<()> {
+    fn note(&mut self, line: &Line, output: &str, count: usize) -> Result<()> {
         match &line.to {
             Some(to) => {
                 fs::write(self.root.join(to), output)?;
@@ -267,10 +268,12 @@ impl Bench {
             }
             None if output.trim().is_empty() => {}
             None if line.times > 1 => {
-                let count = line.times;
                 let output = report::markdown(output);
-                let text =
-                    format!("Of {count} runs, medians with the least and the most:\n\n{output}");
+                let runs = match count == line.times {
+                    true => format!("{count} runs"),
+                    false => format!("{count} of {} runs, which print alike", line.times),
+                };
+                let text = format!("Of {runs}, medians with the least and the most:\n\n{output}");
                 self.report.add(&text)?;
             }
             None => self.report.add(&report::markdown(output))?,

@@ -1,17 +1,17 @@
 //! Several outputs of one program, as one.
 
-/// The first output, with the median, the least and the most of each number that differs in others.
-/// Those with other lines or numbers of words are left out.
-pub fn merge(outputs: &[String]) -> String {
+/// The first output, with the median, the least and the most of each number that differs in others,
+/// and of how many outputs. Those with other lines or numbers of words are left out.
+pub fn merge(outputs: &[String]) -> (String, usize) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let of_line = |line: &str| line.split_whitespace().map(str::to_owned).collect();
         text.lines().map(of_line).collect()
     };
     let [first, ..] = outputs else {
-        return String::new();
+        return (String::new(), 0);
     };
     if outputs.len() == 1 {
-        return first.clone();
+        return (first.clone(), 1);
     }
     let shape = |text: &str| -> Vec<usize> { words(text).iter().map(Vec::len).collect() };
     let same = outputs.iter().filter(|text| shape(text) == shape(first));
@@ -30,7 +30,7 @@ pub fn merge(outputs: &[String]) -> String {
         merged += rest;
         merged.push('\n');
     }
-    merged
+    (merged, same.len())
 }
 
 /// A word, or the median of numbers, which may be within brackets or before a comma.
@@ -72,13 +72,14 @@ mod tests {
             "took 0.2 s, with 4 rows\n",
         ];
         let merged = merge(&outputs.map(str::to_owned));
-        assert_eq!(merged, "took   0.2 (0.1 to 0.3) s, with 4 rows\n");
+        let expected = "took   0.2 (0.1 to 0.3) s, with 4 rows\n";
+        assert_eq!(merged, (expected.to_owned(), 3));
     }
 
     #[test]
     fn words_and_other_shapes_stay() {
         let outputs = ["(1 ms) a\nb\n", "(2 ms) c\nb\n", "x\n"].map(str::to_owned);
-        assert_eq!(merge(&outputs), "(2 (1 to 2) ms) a\nb\n");
-        assert_eq!(merge(&[]), "");
+        assert_eq!(merge(&outputs), ("(2 (1 to 2) ms) a\nb\n".to_owned(), 2));
+        assert_eq!(merge(&[]), (String::new(), 0));
     }
 }
