@@ -30,6 +30,9 @@ use crate::{Result, plot, workspace};
 /// For temporary files: boxes, sequences and the compiled CUB.
 const SCRATCH: &str = "target/bench";
 
+/// For the plots and CSV files of `--quick`, which are no measurements.
+const QUICK: &str = "target/bench_quick";
+
 /// What is measured, and where results go.
 #[derive(Args)]
 pub struct Options {
@@ -48,7 +51,8 @@ pub struct Options {
     /// Write the plots and their CSV files to this folder.
     #[arg(long, value_name = "FOLDER", default_value = CSV_FOLDER)]
     csv_dir: PathBuf,
-    /// Take three runs of each measurement, to see that all works.
+    /// Take three runs of each measurement, to see that all works. Plots and CSV files go to
+    /// target/bench_quick, unless `--csv-dir` names another folder than docs/benchmarks.
     #[arg(long)]
     quick: bool,
 }
@@ -72,9 +76,11 @@ pub fn run(options: &Options) -> Result<()> {
         Some(bundle) => bundle.parent().unwrap_or(bundle).to_owned(),
         None => workspace(),
     };
-    let folder = match options.csv_dir == Path::new(CSV_FOLDER) {
-        true => root.join(CSV_FOLDER),
-        false => std::path::absolute(&options.csv_dir)?,
+    let is_usual_folder = options.csv_dir == Path::new(CSV_FOLDER);
+    let folder = match (is_usual_folder, options.quick) {
+        (true, false) => root.join(CSV_FOLDER),
+        (true, true) => root.join(QUICK),
+        (false, _) => std::path::absolute(&options.csv_dir)?,
     };
     let scratch = root.join(SCRATCH);
     // What an interrupted run has left may be of another machine.
@@ -88,7 +94,7 @@ pub fn run(options: &Options) -> Result<()> {
         let lines = step.commands.iter().map(|text| Line::parse(text));
         let lines = lines.map(|line| if options.quick { line.quick() } else { line });
         lines
-            .map(|line| match options.csv_dir == Path::new(CSV_FOLDER) {
+            .map(|line| match is_usual_folder && !options.quick {
                 true => line,
                 false => line.with_csv_folder(&folder.to_string_lossy()),
             })
@@ -392,5 +398,18 @@ mod tests {
         for name in ["time_series.csv", "time_series.svg", "machines.csv"] {
             assert!(folder.join(name).is_file(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_quick_run_leaves_the_files_of_the_plots() {
+        let csv = "echo method,points_per_bucket,ms,gigabytes_per_second; echo mean,1,2,3; echo mean,10,2,4";
+        let root = bundle(&[("benches/time_series", csv)]);
+        let options = Options {
+            quick: true,
+            ..options(root.path(), &["time_series_buckets"])
+        };
+        run(&options).unwrap();
+        assert!(root.path().join(QUICK).join("time_series.csv").is_file());
+        assert!(!root.path().join(CSV_FOLDER).exists());
     }
 }
