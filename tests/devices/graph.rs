@@ -423,8 +423,8 @@ fn values_of_a_thread_may_work_on_devices_when_they_are_dropped() {
 /// A thread that waits within a capture for tasks of its own runs other tasks, which capture too.
 #[test]
 fn captures_on_threads_of_rayon_are_not_mixed() {
-    let columns = matrix(500, 400, 3);
-    // With few threads they hardly ever take tasks from each other.
+    // Threads take tasks from each other where there are many, and each takes long.
+    let columns = Array2::from_shape_fn((1000, 2000), |(i, j)| (i * 7 + j) as u8);
     let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
     for device in with_kernels() {
         let capture = |_| {
