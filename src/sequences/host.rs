@@ -11,7 +11,7 @@ use crate::error::During;
 use crate::{Result, offsets, parallel};
 
 /// The most bytes that a task copies.
-const PIECE: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// Sequences of codes, concatenated, and the offset of each sequence.
 ///
@@ -138,16 +138,16 @@ impl Sequences {
             }
             let mut codes = zeroed_lazily(total)?;
             let mut rest = &mut codes[..];
-            let mut pieces = Vec::new();
-            let counts = slices.iter().map(|slice| slice.len().div_ceil(PIECE));
-            reserve(&mut pieces, counts.sum())?;
+            let mut chunks = Vec::new();
+            let counts = slices.iter().map(|slice| slice.len().div_ceil(CHUNK));
+            reserve(&mut chunks, counts.sum())?;
             for slice in slices {
                 let (place, others) = rest.split_at_mut(slice.len());
-                pieces.extend(place.chunks_mut(PIECE).zip(slice.chunks(PIECE)));
+                chunks.extend(place.chunks_mut(CHUNK).zip(slice.chunks(CHUNK)));
                 rest = others;
             }
-            parallel::try_each(pieces, |(place, piece)| {
-                place.copy_from_slice(piece);
+            parallel::try_each(chunks, |(place, chunk)| {
+                place.copy_from_slice(chunk);
                 Ok(())
             })?;
             Ok(Sequences { codes, offsets })
@@ -297,7 +297,7 @@ impl<S: Codes> Extend<S> for Sequences {
 mod tests {
     use ndarray::{Array1, ArrayView1, array, s};
 
-    use super::{PIECE, Sequences};
+    use super::{CHUNK, Sequences};
 
     #[test]
     fn views_with_any_strides() {
@@ -318,10 +318,10 @@ mod tests {
         assert_eq!((sequences.longest(), sequences.total_length()), (10, 18));
     }
 
-    /// Around the pieces that threads copy.
+    /// Around the chunks that threads copy.
     #[test]
     fn slices_are_copied_whole() {
-        let lengths = [0, 1, PIECE - 1, PIECE, 0, 2 * PIECE + 3];
+        let lengths = [0, 1, CHUNK - 1, CHUNK, 0, 2 * CHUNK + 3];
         let text = |length: usize| {
             (0..length)
                 .map(|i| (i * 7 % 251) as u8)
