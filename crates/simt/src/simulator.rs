@@ -209,11 +209,17 @@ impl Simulator {
         };
         match self.workers(launch) {
             1 => work(),
-            workers => rayon::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(|_| work());
+            workers => {
+                rayon::scope(|scope| {
+                    for _ in 0..workers {
+                        scope.spawn(|_| work());
+                    }
+                });
+                // Threads that took memory at the same time may all lack a part of it.
+                if next.load(Relaxed) == 0 {
+                    work();
                 }
-            }),
+            }
         }
         let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
         let no_stacks = no_stacks
