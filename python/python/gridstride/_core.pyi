@@ -29,6 +29,7 @@ __all__ = [
     "from_arrow",
     "gemm",
     "gpus",
+    "gunzip",
     "matmul",
     "nearest",
     "on_device",
