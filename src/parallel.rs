@@ -100,7 +100,7 @@ fn run_beside(side: &mut (dyn FnMut() + Send), main: &mut dyn FnMut()) {
     let _aside = rayon::in_place_scope(|scope| {
         scope.spawn(|_| side());
         main();
-        // While this thread waits for the side.
+        // Set aside only while this thread waits for `side`.
         Aside::new()
     });
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::{Error, Result};
 use gzip::Gzip;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -24,24 +24,31 @@ const INFLATE: f64 = 10.0;
 pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
     let operations = INFLATE * compressed.len() as f64;
     let content = call(py, READ, operations, move || Ok(content(&compressed)))?;
-    content.map_err(|message| PyOSError::new_err(format!("{READ}: {message}")))
+    content.map_err(|error| match error.kind() {
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{READ}: {error}")),
+        _ => PyOSError::new_err(error.to_string()),
+    })
 }
 
-fn content(compressed: &[u8]) -> std::result::Result<Vec<u8>, String> {
+fn content(compressed: &[u8]) -> io::Result<Vec<u8>> {
     let mut gzip = Gzip::new(compressed);
     let mut content = Vec::new();
     let read = gzip.read_to_end(&mut content);
     let position = gzip.position();
-    let explain = |error: io::Error| match error.kind() {
-        ErrorKind::OutOfMemory => "no memory is left for the content of the gzip data".to_owned(),
-        ErrorKind::UnexpectedEof => {
-            format!("the gzip data is cut short after {position} bytes: copy or download it again")
-        }
-        _ => format!(
-            "the gzip data is damaged near byte {position} ({error}): copy or download it again"
-        ),
-    };
-    read.map(|_| content).map_err(explain)
+    read.map(|_| content).map_err(|error| {
+        let message = match error.kind() {
+            ErrorKind::OutOfMemory => "no memory is left for the content of the file".to_owned(),
+            ErrorKind::UnexpectedEof => {
+                format!(
+                    "the gzip data is cut short after {position} bytes: copy or download it again"
+                )
+            }
+            _ => format!(
+                "the gzip data is damaged near byte {position} ({error}): copy or download it again"
+            ),
+        };
+        io::Error::new(error.kind(), message)
+    })
 }
 
 /// Returns the names and the sequences of the records of a text.

@@ -37,9 +37,13 @@ def test_files(tmp_path, suffix, compress):
     assert edit_distance(sequences, sequences).tolist() == [0] * 4
     assert fasta.read(str(path)).names == names
     if suffix:
-        path.write_bytes(compress(TEXT)[:-9])
-        with pytest.raises(OSError, match="fasta.read: "):
-            fasta.read(path)
+        whole = compress(TEXT)
+        damaged = bytearray(whole)
+        damaged[len(damaged) // 2] ^= 0xFF
+        for bad in whole[:-9], damaged:
+            path.write_bytes(bad)
+            with pytest.raises(OSError, match=r"fasta.read: .*records.fa.* cannot be decompressed: "):
+                fasta.read(path)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bgz"])
@@ -51,7 +55,7 @@ def test_bgzip(tmp_path, suffix):
     # Cut between two blocks: each of them is whole.
     for count in [1, 2]:
         path.write_bytes(b"".join(blocks[:count]))
-        with pytest.raises(OSError, match=r"fasta.read: the gzip data is cut short after \d+ bytes: copy or download"):
+        with pytest.raises(OSError, match=r"fasta.read: .* cannot be decompressed: the gzip data is cut short after \d+ bytes"):
             fasta.read(path)
     path.write_bytes(b"".join(blocks)[:-1])
     with pytest.raises(OSError, match="is cut short"):

@@ -59,7 +59,7 @@ impl Device {
     /// # Errors
     /// [`Error::InvalidInput`] if the pointer is not that of an
     /// `#[address_space(constant)] static mut` of the size of `T`, or, on a GPU, if the module has no
-    /// such static of this size,
+    /// such static of this size or another library captures a graph of the handle's stream,
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Driver`] if the copy
     /// fails, [`Error::Unavailable`] on the CPU, which runs no kernels.
     ///

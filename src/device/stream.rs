@@ -186,8 +186,9 @@ impl Stream {
     /// stream. A null pointer is CUDA's legacy default stream.
     ///
     /// While another library captures a graph of the stream, or of one that waits for it, copies from
-    /// the host are refused with [`Error::InvalidInput`]: they go through memory that later copies use
-    /// again.
+    /// the host, [scopes](Stream::scope) and [values of constants](Device::set_constant) are refused
+    /// with [`Error::InvalidInput`]: scopes end with a wait, and the others go through memory that
+    /// later copies use again.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the device is not a GPU, [`Error::Driver`] if the GPU fails.

@@ -24,8 +24,9 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     /// the largest. Conversion to a wider type is exact. NaN remains NaN, becomes quiet, and keeps
     /// its sign and the upper bits of its payload. The bits are the same on every device.
     ///
-    /// On a GPU the work is ordered on the stream of the array's handle, by default the device's main
-    /// stream, and may still run when the call returns. There is no direct conversion between `f64` and 16 bits; two casts round twice.
+    /// On a GPU the work is ordered on the stream of the array's handle, by default the device's
+    /// main stream, and may still run when the call returns. There is no direct conversion between
+    /// `f64` and 16 bits; two casts round twice.
     ///
     /// # Errors
     /// - [`Error::Allocation`](crate::Error::Allocation) if the memory does not suffice.

@@ -25,9 +25,10 @@
 //! # BLAS rules
 //! If β is 0, C is not read, so NaN in C does not matter. If α or k is 0, A and B are not read, and
 //! C becomes β·C. Otherwise NaN and infinities in A and B propagate to C as IEEE 754 defines; zeros
-//! are not skipped. The CPU multiplies sums over some hundred k by α before it adds them up: where
-//! these products are infinities of both signs, as with an infinite α, C is NaN. The sign and the
-//! payload of NaN in C, and the sign of a zero, are unspecified. Any size may be 0.
+//! are not skipped. The CPU sums some hundred products at a time, multiplies each of these sums by α
+//! and adds the results: if they include infinities of both signs, which an infinite α can make, C
+//! is NaN. The sign and the payload of NaN in C, and the sign of a zero, are unspecified. Any size
+//! may be 0.
 //!
 //! # Precision
 //! `f32` and `f64` are multiplied and summed in their type. Tensor cores multiply `f32` only with

@@ -63,8 +63,9 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
     /// SHA-256 over the files (names relative to their packages, contents with `\n` at line ends)
     /// except Cargo.lock, and over the builder's own recipe, in hexadecimal digits. The versions of
-    /// other dependencies, and what a manifest inherits from its workspace, are not in it. Of files
-    /// outside of `src`, it has build scripts and Rust sources beside a library that is elsewhere.
+    /// other dependencies, and what a manifest inherits from its workspace, are not in it. Of the
+    /// files outside of `src`, only build scripts and the Rust sources beside a library that is
+    /// elsewhere are in it.
     pub hash: String,
     /// The names of the kernel crate and of the crates that it depends on by path.
     pub(crate) packages: Vec<String>,

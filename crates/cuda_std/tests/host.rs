@@ -428,7 +428,8 @@ fn functions_of_gpus_panic() {
     assert_eq!(message, "`plus_one` runs on a GPU only");
 }
 
-/// Statics that the program does not have. Their attributes may be in any order.
+/// Statics that the program does not have. The condition is below the macro's attribute, so the macro
+/// sees it.
 #[cuda_std::address_space(shared)]
 #[cfg(any())]
 static mut NO_TILE: [f32; 4] = [0.0; 4];

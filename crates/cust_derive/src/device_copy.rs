@@ -10,8 +10,8 @@ const DEFINED: [&str; 13] = [
     "C", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
 ];
 
-/// `device_copy` is the path of the trait. The prefix keeps the expansion's variable apart from the
-/// statics of the struct's module, which would be patterns in its place.
+/// `device_copy` is the path of the trait. The variable `__cust_bytes` has a prefix because a static
+/// of the same name in the struct's module would be taken for a pattern.
 pub fn expand(input: &DeriveInput, device_copy: &TokenStream) -> syn::Result<TokenStream> {
     let name = &input.ident;
     let mut generics = input.generics.clone();

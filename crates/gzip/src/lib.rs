@@ -7,7 +7,7 @@ use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// Decompressed gzip.
+/// Reads and decompresses gzip.
 ///
 /// A block of bgzip has its size in its header, and a file of bgzip ends with an empty block (SAM
 /// specification, 4.1). Both are required: the size, because headers have no checksum, and a damaged
@@ -17,8 +17,8 @@ use flate2::bufread::GzDecoder;
 ///
 /// # Errors
 /// [`Read::read`] gives [`ErrorKind::UnexpectedEof`] if the file is cut short, and
-/// [`ErrorKind::InvalidInput`] or [`ErrorKind::InvalidData`] if it is damaged. Then more bytes may
-/// have been read than are right.
+/// [`ErrorKind::InvalidInput`] or [`ErrorKind::InvalidData`] if it is damaged. Some of
+/// the bytes that were read before the error may be wrong.
 ///
 /// # Examples
 /// ```
@@ -44,7 +44,7 @@ pub struct Gzip<R> {
 }
 
 impl<R: BufRead> Gzip<R> {
-    /// Reads from where `raw` is.
+    /// Starts at the present position of `raw`.
     pub fn new(raw: R) -> Gzip<R> {
         let raw = Counted {
             inner: Some(raw),
@@ -116,7 +116,7 @@ fn size_of_block(mut extra: &[u8]) -> Option<u64> {
 
 /// Counts the bytes that are taken from a reader.
 struct Counted<R> {
-    /// Is there but for a moment between two members.
+    /// `None` only while the decoder is reset between two members.
     inner: Option<R>,
     count: u64,
 }

@@ -18,7 +18,8 @@ const OTHER_CRATES: [&str; 6] = ["alloc", "build_ptx", "core", "proc_macro", "st
 ///
 /// # Errors
 /// If the name is not made of `a` to `z`, `0` to `9` and `_` with a letter first, if it is a keyword
-/// or another crate, if it begins as the packages of gridstride do, or if the template's code uses the same word for something else.
+/// or another crate, if it begins with `gridstride_`, or if the template's code uses the same word
+/// for something else.
 pub fn check_name(name: &str) -> Result<(), Error> {
     match reason_against(name) {
         None => Ok(()),

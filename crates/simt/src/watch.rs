@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 /// the operating system keeps a thread from running.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// As many times must a block have found nothing to do but wait. A loop that only waits does so
-/// within a fraction of the time. One that works between its waits needs far longer, since this
-/// counts its work too.
+/// The number of times that a block must have found nothing to do but wait. A loop that only waits
+/// reaches it within a fraction of `PATIENCE`. A loop that works between its waits takes far longer.
 const POLLS: u32 = 1000;
 
 /// Shared by the blocks of a launch.
@@ -48,10 +47,11 @@ pub(crate) struct Busy<'a> {
     waiting: Option<Waiting>,
 }
 
-/// Of a block that waits: since when all blocks do.
+/// The state of a block while it waits.
 struct Waiting {
+    /// When all blocks began to wait.
     since: Instant,
-    /// `steps` then.
+    /// `Watch::steps` at that time.
     steps: u64,
     /// How often the block has waited since.
     polls: u32,
@@ -103,14 +103,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_works_between_waits_does_not_only_wait() {
+    fn a_block_that_works_between_waits_does_not_only_wait() {
         let watch = Watch::default();
         let mut block = watch.enter();
         assert!(block.wait());
-        // As if each step between two waits took a minute.
+        // As if the work between the waits had taken long.
+        block.waiting.as_mut().expect("it waits").since -= 2 * PATIENCE;
         for _ in 0..100 {
-            let waiting = block.waiting.as_mut().expect("it waits");
-            waiting.since -= Duration::from_secs(60);
             assert!(block.wait());
         }
     }

@@ -308,7 +308,7 @@ fn destructors_of_failed_threads_do_not_wait() {
     }
 }
 
-/// Initialises a barrier a second time. Before, it was invalidated if `FREED`.
+/// Initialises a barrier a second time, after invalidating it if `is_freed`.
 #[kernel]
 unsafe fn initialises_again(is_freed: bool) {
     let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()).offset(8));
@@ -352,7 +352,7 @@ unsafe fn arrives_at_none(has_been: bool) {
 }
 
 #[test]
-fn what_no_barrier_is_is_found_whatever_its_bytes_are() {
+fn memory_without_a_barrier_is_found_whatever_its_bytes() {
     // A barrier is marked by a byte, which random memory has under about four of these seeds.
     let config = LaunchConfig::new(1, 1).with_shared_bytes(8);
     for seed in 1..1000 {

@@ -80,5 +80,5 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
         return text
     try:
         return decompress[path.suffix](text)
-    except (ValueError, lzma.LZMAError) as error:
+    except (OSError, ValueError, lzma.LZMAError) as error:
         raise OSError(f"fasta.read: {path} cannot be decompressed: {error}") from error

@@ -113,7 +113,8 @@ impl<T: Entry> TensorSketch<T> {
     ///
     /// # Errors
     /// [`Error::InvalidInput`] or [`Error::Allocation`] if the device cannot sketch with these
-    /// tables, [`Error::Unavailable`] if no thread can be started.
+    /// tables, or not in this [form](TensorSketch::form), [`Error::Unavailable`] if no thread can be
+    /// started.
     pub fn session(&self, device: &Device) -> Result<SketchSession<T>> {
         let limits = Limits {
             segment: SEGMENT,

@@ -61,7 +61,7 @@ impl<T: Entry> TensorSketch<T> {
     /// letters, so that errors do not grow along the sequence. The result is deterministic.
     ///
     /// Besides the letters and the result, the CPU needs about 4·D·t·(t + 1) bytes for every 64
-    /// windows, and on each thread up to 160 MiB, or 320 times these bytes if that is more. Other
+    /// windows, and on each thread up to 160 MiB or 1280·D·t·(t + 1) bytes, whichever is more. Other
     /// devices need up to 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a
     /// window, and for at least 2¹⁶ strides.
     ///

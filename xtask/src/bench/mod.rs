@@ -277,7 +277,10 @@ impl Bench {
                 let output = report::markdown(output);
                 let runs = match count == line.times {
                     true => format!("{count} runs"),
-                    false => format!("{count} of {} runs, which print alike", line.times),
+                    false => format!(
+                        "the {count} of {} runs that print the same lines",
+                        line.times
+                    ),
                 };
                 let text = format!("Of {runs}, medians with the least and the most:\n\n{output}");
                 self.report.add(&text)?;

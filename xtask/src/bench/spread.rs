@@ -1,7 +1,8 @@
 //! Several outputs of one program, as one.
 
-/// The first output, with the median, the least and the most of each number that differs in others,
-/// and of how many outputs. Those with other lines or numbers of words are left out.
+/// Returns the first output, with the median, the least and the most of each number that differs in
+/// other outputs, and the number of merged outputs. Outputs with other lines or numbers of words are
+/// left out.
 pub fn merge(outputs: &[String]) -> (String, usize) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let of_line = |line: &str| line.split_whitespace().map(str::to_owned).collect();
