@@ -262,20 +262,22 @@ fn a_block_must_have_whole_warp_groups() {
     };
 }
 
-/// A product whose operands are in static shared memory.
+/// Is far from any shared memory, unlike another allocation, which may be beside it.
+static NOT_SHARED: [f32; 4096] = [0.0; 4096];
+
+/// A product whose operands are not in shared memory.
 #[kernel(block = 128)]
-unsafe fn static_operands(offset: u32) {
-    let tile = shared_array![f32; 4096];
-    let operand = Operand::along_k(shared::address(tile), 1024).offset(offset);
+unsafe fn operands_elsewhere(offset: u32) {
+    let operand = Operand::along_k(shared::address(&raw const NOT_SHARED), 1024).offset(offset);
     // SAFETY: the simulator refuses it.
     unsafe { wgmma::m64n64k8_tf32(&mut [0.0; 32], operand, operand) };
 }
 
 #[test]
-fn operands_in_static_memory_are_out_of_range() {
+fn operands_elsewhere_are_out_of_range() {
     let config = LaunchConfig::new(1, 128).with_shared_bytes(16 << 10);
     for offset in [0, 32, 1024] {
-        let failed = launch(&Simulator::default(), &static_operands, config, (offset,));
+        let failed = launch(&Simulator::default(), &operands_elsewhere, config, (offset,));
         match failed.unwrap_err() {
             SimError::Misuse { misuse, .. } => {
                 assert!(matches!(misuse, Misuse::OutOfRange { .. }), "{misuse}");
