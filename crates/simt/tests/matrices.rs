@@ -277,7 +277,12 @@ unsafe fn operands_elsewhere(offset: u32) {
 fn operands_elsewhere_are_out_of_range() {
     let config = LaunchConfig::new(1, 128).with_shared_bytes(16 << 10);
     for offset in [0, 32, 1024] {
-        let failed = launch(&Simulator::default(), &operands_elsewhere, config, (offset,));
+        let failed = launch(
+            &Simulator::default(),
+            &operands_elsewhere,
+            config,
+            (offset,),
+        );
         match failed.unwrap_err() {
             SimError::Misuse { misuse, .. } => {
                 assert!(matches!(misuse, Misuse::OutOfRange { .. }), "{misuse}");
