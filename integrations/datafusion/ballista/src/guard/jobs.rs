@@ -22,9 +22,12 @@ use crate::audit::audit;
 ///
 /// Ballista says "Stage 2 has failed 1 times, most recent failure reason: .." then. It says "..
 /// failed 1 times, fail the stage, most recent failure reason: .." of errors of input and output,
-/// such as a full disk or a damaged file, which the next attempt meets again.
+/// such as a full disk or a damaged file, which the next attempt meets again. An answer that breaks
+/// off, since its executor was lost, is to Ballista an error of the task that reads it.
 fn lost_input(failure: &str) -> bool {
-    failure.contains("most recent failure reason") && !failure.contains("fail the stage")
+    let breaks_off = failure.contains("error reading a body from connection");
+    let is_fetch = failure.contains("most recent failure reason");
+    breaks_off || is_fetch && !failure.contains("fail the stage")
 }
 
 /// A job that runs.
@@ -289,6 +292,13 @@ mod tests {
         assert!(lost_input(
             "Job failed due to stage 2 failed: Stage 2 has failed 1 times, most recent failure \
              reason: FetchPartitionError"
+        ));
+        assert!(lost_input(
+            "Job failed due to stage 2 failed: Task failed due to runtime execution error: \
+             ArrowError(IpcError(\"Arrow error: Ipc error: code: 'Unknown error', message: \\\"h2 \
+             protocol error: error reading a body from connection\\\", source: hyper::Error(Body, \
+             Error { kind: Io(Custom { kind: BrokenPipe, error: \\\"stream closed because of a \
+             broken pipe\\\" }) })\"))"
         ));
         assert!(!lost_input(
             "Task 0.0 in Stage 2 failed 1 times, fail the stage, most recent failure reason: No \
