@@ -6,10 +6,6 @@ use crate::shared::SharedAddress;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand(u64);
 
-/// A bit that the instruction does not take: the operand is not in dynamic shared memory.
-#[cfg(not(target_arch = "nvptx64"))]
-const ELSEWHERE: u64 = 1 << 15;
-
 impl Operand {
     /// Rows along k: `stride` bytes lie between atoms whose rows of A or columns of B follow each
     /// other. What an instruction takes of k must be in one row of the atom.
@@ -30,24 +26,17 @@ impl Operand {
         /// Pieces of 16 bytes that are exclusive or'ed with the numbers of eight rows of 128 bytes.
         const SWIZZLED: u64 = 1 << 62;
         let pieces = |bytes: u32| ((bytes & 0x3_ffff) >> 4) as u64;
-        // Without these bits, the address of other memory would be one of dynamic shared memory.
+        let start = start.bits();
+        // What is out of range has to stay so.
         #[cfg(not(target_arch = "nvptx64"))]
-        if start.bits() > 0x3_ffff {
-            return Operand(SWIZZLED | ELSEWHERE);
-        }
-        Operand(SWIZZLED | pieces(stride) << 32 | pieces(leading) << 16 | pieces(start.bits()))
+        let start = start.min(0x3_ffff);
+        Operand(SWIZZLED | pieces(stride) << 32 | pieces(leading) << 16 | pieces(start))
     }
 
     /// The same tile from `bytes`, a multiple of 16, further on.
     #[inline(always)]
     pub fn offset(self, bytes: u32) -> Operand {
         Operand(self.0 + (bytes >> 4) as u64)
-    }
-
-    /// Whether the operand is not in dynamic shared memory.
-    #[cfg(not(target_arch = "nvptx64"))]
-    pub(crate) fn is_elsewhere(self) -> bool {
-        self.0 & ELSEWHERE != 0
     }
 
     /// The form that the instruction takes: from bit 0 the address, from bit 16 the first distance

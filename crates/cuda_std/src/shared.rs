@@ -118,10 +118,12 @@ pub fn address<T>(pointer: *const T) -> SharedAddress {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let start = crate::host::lane().shared_dynamic() as usize;
-        // What lies elsewhere gets an address that is out of range, which its use reports.
-        let address = (pointer as usize).wrapping_sub(start);
-        SharedAddress(u32::try_from(address).unwrap_or(ELSEWHERE))
+        let lane = crate::host::lane();
+        let offset = (pointer as usize).wrapping_sub(lane.shared_dynamic() as usize);
+        // What lies elsewhere gets an address that is out of range, which its use reports. The end of
+        // the memory is an address to count back from.
+        let is_inside = offset <= lane.shared_dynamic_bytes();
+        SharedAddress(if is_inside { offset as u32 } else { ELSEWHERE })
     }
 }
 

@@ -265,10 +265,17 @@ fn a_block_must_have_whole_warp_groups() {
 /// Is far from any shared memory, unlike another allocation, which may be beside it.
 static NOT_SHARED: [f32; 4096] = [0.0; 4096];
 
-/// A product whose operands are not in shared memory.
+/// A product whose operands are not in dynamic shared memory.
 #[kernel(block = 128)]
-unsafe fn operands_elsewhere(offset: u32) {
-    let operand = Operand::along_k(shared::address(&raw const NOT_SHARED), 1024).offset(offset);
+unsafe fn operands_elsewhere(offset: u32, in_static: bool) {
+    // Static shared memory may be beside the dynamic one.
+    let in_shared = shared_array![f32; 4096];
+    let start = if in_static {
+        in_shared
+    } else {
+        (&raw const NOT_SHARED).cast_mut().cast()
+    };
+    let operand = Operand::along_k(shared::address(start), 1024).offset(offset);
     // SAFETY: the simulator refuses it.
     unsafe { wgmma::m64n64k8_tf32(&mut [0.0; 32], operand, operand) };
 }
@@ -276,12 +283,15 @@ unsafe fn operands_elsewhere(offset: u32) {
 #[test]
 fn operands_elsewhere_are_out_of_range() {
     let config = LaunchConfig::new(1, 128).with_shared_bytes(16 << 10);
-    for offset in [0, 32, 1024] {
+    for (offset, in_static) in [0, 32, 1024, 1 << 17]
+        .into_iter()
+        .flat_map(|offset| [(offset, false), (offset, true)])
+    {
         let failed = launch(
             &Simulator::default(),
             &operands_elsewhere,
             config,
-            (offset,),
+            (offset, in_static),
         );
         match failed.unwrap_err() {
             SimError::Misuse { misuse, .. } => {

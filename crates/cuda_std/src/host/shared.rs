@@ -48,7 +48,12 @@ impl DynamicShared {
         Ok(())
     }
 
-    fn require<const N: usize>(&self, access: &'static str, address: usize) -> Result<(), Misuse> {
+    /// Whether `N` bytes at a multiple of `N` are in the memory, for `access`.
+    pub(crate) fn require<const N: usize>(
+        &self,
+        access: &'static str,
+        address: usize,
+    ) -> Result<(), Misuse> {
         if address.checked_add(N).is_none_or(|end| end > self.length) {
             return Err(Misuse::OutOfRange {
                 access,

@@ -60,9 +60,14 @@ impl Tile {
         across: bool,
         count: usize,
         element: usize,
+        shared: DynamicShared,
     ) -> Result<Self, Misuse> {
-        let bytes = |from: u32| (operand.bits() >> from & 0x3fff) as usize * 16;
+        // An address takes two bits more than the instruction has for it, so that one that is out of
+        // range stays so when `Operand::offset` counts on.
+        let bytes = |from: u32| (operand.bits() >> from & 0xffff) as usize * 16;
         let [start, leading, second] = [0, 16, 32].map(bytes);
+        // Alignment says nothing about what lies elsewhere.
+        shared.require::<16>(name, start)?;
         let (stride, stride_k) = if across {
             (leading, second)
         } else {

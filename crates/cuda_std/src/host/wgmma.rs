@@ -30,14 +30,9 @@ pub(crate) fn multiply(
     let columns = 2 * sums.len();
     let [a_across, b_across] = [0, 1].map(|i| across.get(i).copied().unwrap_or(false));
     let tiles = || -> Result<[Tile; 2], Misuse> {
-        for (name, operand) in [(A, a), (B, b)] {
-            if operand.is_elsewhere() {
-                shared.read::<16>(name, u32::MAX as usize)?;
-            }
-        }
         Ok([
-            Tile::new(A, a, a_across, ROWS, numbers.bytes())?,
-            Tile::new(B, b, b_across, columns, numbers.bytes())?,
+            Tile::new(A, a, a_across, ROWS, numbers.bytes(), shared)?,
+            Tile::new(B, b, b_across, columns, numbers.bytes(), shared)?,
         ])
     };
     let perform = |threads: &mut [&mut [u32]]| {
