@@ -1,11 +1,10 @@
 //! The FASTA format.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::{Error, Result};
-use gzip::Gzip;
 use pyo3::exceptions::{PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -23,31 +22,17 @@ const INFLATE: f64 = 10.0;
 #[pyfunction]
 pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
     let operations = INFLATE * compressed.len() as f64;
-    let content = call(py, READ, operations, move || Ok(content(&compressed)))?;
+    let decompress = move || {
+        let mut content = Vec::new();
+        let read = decoding::gzip(&compressed[..]).read_to_end(&mut content);
+        Ok(read.map(|_| content))
+    };
+    let content = call(py, READ, operations, decompress)?;
     content.map_err(|error| match error.kind() {
-        ErrorKind::OutOfMemory => PyMemoryError::new_err(format!("{READ}: {error}")),
+        ErrorKind::OutOfMemory => {
+            PyMemoryError::new_err(format!("{READ}: no memory is left for the content of the file"))
+        }
         _ => PyOSError::new_err(error.to_string()),
-    })
-}
-
-fn content(compressed: &[u8]) -> io::Result<Vec<u8>> {
-    let mut gzip = Gzip::new(compressed);
-    let mut content = Vec::new();
-    let read = gzip.read_to_end(&mut content);
-    let position = gzip.position();
-    read.map(|_| content).map_err(|error| {
-        let message = match error.kind() {
-            ErrorKind::OutOfMemory => "no memory is left for the content of the file".to_owned(),
-            ErrorKind::UnexpectedEof => {
-                format!(
-                    "the gzip data is cut short after {position} bytes: copy or download it again"
-                )
-            }
-            _ => format!(
-                "the gzip data is damaged near byte {position} ({error}): copy or download it again"
-            ),
-        };
-        io::Error::new(error.kind(), message)
     })
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, anyhow, bail};
+use decoding::{Counted, Decoding};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::BUFFER;
-use super::decoding::{Decoder, Decoding};
 use super::raw::Raw;
 
 /// Names that an error lists.
@@ -33,6 +33,7 @@ pub fn open(mut file: File, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>
     file.seek(SeekFrom::Start(entry.start))?;
     let raw = Raw::new(Box::new(file.take(entry.compressed_size)), read);
     let raw = BufReader::with_capacity(BUFFER, raw);
+    let raw = Counted::starting_at(entry.start, raw);
     let inner = match entry.method {
         CompressionMethod::Stored => Inner::Stored(raw),
         CompressionMethod::Deflated => Inner::Deflated(DeflateDecoder::new(raw)),
@@ -43,12 +44,11 @@ pub fn open(mut file: File, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>
     };
     let checked = Checked {
         inner,
-        start: entry.start,
         crc: Crc::new(),
         size: entry.size,
         expected_crc: entry.crc,
     };
-    Ok(Box::new(Decoding::new("zip", checked)))
+    Ok(Box::new(Decoding::new("zip", checked, Checked::raw)))
 }
 
 /// Where the file is in the archive.
@@ -114,35 +114,28 @@ fn said(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-enum Inner {
-    Stored(BufReader<Raw>),
-    Deflated(DeflateDecoder<BufReader<Raw>>),
-}
+type Compressed = Counted<BufReader<Raw>>;
 
-impl Inner {
-    fn raw(&self) -> &BufReader<Raw> {
-        match self {
-            Inner::Stored(raw) => raw,
-            Inner::Deflated(decoder) => decoder.get_ref(),
-        }
-    }
+enum Inner {
+    Stored(Compressed),
+    Deflated(DeflateDecoder<Compressed>),
 }
 
 /// Checks the size and the checksum at the end.
 struct Checked {
     inner: Inner,
-    /// Where the compressed bytes begin in the archive.
-    start: u64,
     crc: Crc,
     /// What the archive says, the size without what was read.
     size: u64,
     expected_crc: u32,
 }
 
-impl Decoder for Checked {
-    fn position(&self) -> u64 {
-        let raw = self.inner.raw();
-        self.start + raw.get_ref().count() - raw.buffer().len() as u64
+impl Checked {
+    fn raw(&self) -> &Compressed {
+        match &self.inner {
+            Inner::Stored(raw) => raw,
+            Inner::Deflated(decoder) => decoder.get_ref(),
+        }
     }
 }
 

@@ -4,8 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that tell the format of a file.
-const HEAD: u64 = 16;
+use decoding::Format;
 
 /// Reads a file, and counts its bytes.
 pub struct Raw {
@@ -14,8 +13,6 @@ pub struct Raw {
     read: Arc<AtomicU64>,
     /// Bytes that were read ahead, without those that have been handed over.
     head: Vec<u8>,
-    /// Bytes that were handed over.
-    count: u64,
 }
 
 impl Raw {
@@ -24,19 +21,14 @@ impl Raw {
             inner,
             read,
             head: Vec::new(),
-            count: 0,
         }
     }
 
-    /// The first bytes, before any others are read. There are fewer in short files only.
-    pub fn head(&mut self) -> io::Result<&[u8]> {
-        self.inner.by_ref().take(HEAD).read_to_end(&mut self.head)?;
-        Ok(&self.head)
-    }
-
-    /// The number of bytes so far.
-    pub fn count(&self) -> u64 {
-        self.count
+    /// The format, by the first bytes, before any others are read.
+    pub fn format(&mut self) -> io::Result<Format> {
+        let head = self.inner.by_ref().take(Format::HEAD as u64);
+        head.read_to_end(&mut self.head)?;
+        Ok(Format::of(&self.head))
     }
 }
 
@@ -50,7 +42,6 @@ impl Read for Raw {
                 count
             }
         };
-        self.count += count as u64;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }

@@ -6,22 +6,12 @@ use datafusion::common::Result;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
+use decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
 use futures::{Stream, StreamExt};
-use gzip::Gzip;
 use tokio::runtime::Handle;
 
 /// Bytes that are read, and that are parsed, in one go.
 const BUFFER: usize = 1 << 18;
-
-/// Bytes that tell how a file is compressed.
-const HEAD: u64 = 6;
-
-/// The largest windows of zstd, those of `zstd --long=31`, as a power of 2.
-const WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
-    31
-} else {
-    30
-};
 
 /// Opens a file, whose bytes are counted in `bytes` as they are in the store.
 pub async fn open(
@@ -37,7 +27,7 @@ pub async fn open(
             chunk: Cursor::new(None),
         }),
     };
-    Ok(Box::new(Counted { inner, bytes }))
+    Ok(Box::new(Metered { inner, bytes }))
 }
 
 /// Returns the text of a file, decompressed if its first bytes say so.
@@ -46,60 +36,39 @@ pub async fn open(
 /// If the file cannot be read, has no bytes, or is compressed in another way.
 pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let mut head = Vec::new();
-    raw.by_ref().take(HEAD).read_to_end(&mut head)?;
+    raw.by_ref().take(Format::HEAD as u64).read_to_end(&mut head)?;
     if head.is_empty() {
         let message = "it has no bytes: copy or download it again";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-    let compression = Compression::of(&head);
+    let format = Format::of(&head);
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
-    let text: Box<dyn Read + Send> = match compression {
-        Compression::None => Box::new(whole),
-        Compression::Gzip => Box::new(Gzip::new(whole)),
-        Compression::Zstd => {
-            let mut decoder = zstd::Decoder::with_buffer(whole)?;
-            decoder.window_log_max(WINDOW_LOG)?;
-            Box::new(decoder)
+    let text: Box<dyn Read + Send> = match format {
+        Format::Plain => Box::new(whole),
+        Format::Gzip => Box::new(decoding::gzip(whole)),
+        Format::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(Counted::new(whole))?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Box::new(Decoding::new("zstd", decoder, zstd::Decoder::get_ref))
         }
-        Compression::Unknown(name) => {
-            let message = format!("it is compressed by {name}: compress it by gzip or zstd");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-        }
+        Format::Zip => return Err(compressed_by("zip")),
+        Format::Unknown(name) => return Err(compressed_by(name)),
     };
     Ok(BufReader::with_capacity(BUFFER, text))
 }
 
-/// How a file is compressed.
-enum Compression {
-    None,
-    Gzip,
-    Zstd,
-    /// A known format that cannot be read.
-    Unknown(&'static str),
+fn compressed_by(name: &str) -> io::Error {
+    let message = format!("it is compressed by {name}: compress it by gzip or zstd");
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-impl Compression {
-    /// Tells the compression by the first bytes of a file.
-    fn of(head: &[u8]) -> Compression {
-        match head {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A frame, or a frame to skip.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
-            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Unknown("bzip2"),
-            [0xfd, b'7', b'z', b'X', b'Z', 0] => Compression::Unknown("xz"),
-            [b'P', b'K', 3, 4, ..] => Compression::Unknown("zip"),
-            _ => Compression::None,
-        }
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counted {
+/// Counts the bytes that are read, for the metrics.
+struct Metered {
     inner: Box<dyn Read + Send>,
     bytes: Count,
 }
 
-impl Read for Counted {
+impl Read for Metered {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.bytes.add(count);

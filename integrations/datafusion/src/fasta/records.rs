@@ -117,12 +117,9 @@ impl<R: BufRead> Records<R> {
     }
 
     fn unreadable(&self, error: io::Error) -> Broken {
-        let reason = match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                format!("the compressed data is cut short ({error}): copy or download it again")
-            }
-            _ if is_of_storage(&error) => format!("reading failed: {error}"),
-            _ => format!("reading failed ({error}): copy or download the file again"),
+        let reason = match is_of_storage(&error) {
+            true => format!("reading failed: {error}"),
+            false => error.to_string(),
         };
         self.broken(reason)
     }

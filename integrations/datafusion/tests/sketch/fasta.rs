@@ -175,7 +175,7 @@ async fn errors_name_the_file_and_the_line() {
         (
             "h.fa.gz",
             &block,
-            "h.fa.gz, line 3: the compressed data is cut short",
+            "h.fa.gz, line 3: the gzip data is cut short after ",
         ),
         (
             "a.fa",
@@ -190,7 +190,7 @@ async fn errors_name_the_file_and_the_line() {
         (
             "c.fa",
             b"PK\x05\x06",
-            "c.fa, line 1: it is not FASTA: it begins with 'P'",
+            "c.fa, it is compressed by zip: compress it by gzip or zstd",
         ),
         (
             "g.fa.bz2",

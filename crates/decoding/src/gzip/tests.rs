@@ -27,7 +27,7 @@ fn plain(text: &[u8]) -> Vec<u8> {
 fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let raw = BufReader::with_capacity(7, Cursor::new(bytes.to_vec()));
-    Gzip::new(raw).read_to_end(&mut text)?;
+    gzip(raw).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -84,13 +84,42 @@ fn zeros_may_follow() {
     assert_eq!(kind(&cut), ErrorKind::UnexpectedEof);
 }
 
+/// Fails once it has given its bytes.
+struct Failing<'a>(&'a [u8]);
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "the disk is on fire",
+            )),
+            count => Ok(count),
+        }
+    }
+}
+
 #[test]
-fn positions_are_of_the_compressed_bytes() {
+fn errors_name_the_place_but_those_of_the_reader_below_stay() {
     let member = plain(b"one");
-    let twice = [&member[..], &member].concat();
-    let mut gzip = Gzip::new(&twice[..]);
-    gzip.read_to_end(&mut Vec::new()).unwrap();
-    assert_eq!(gzip.position(), twice.len() as u64);
+    for length in 1..member.len() {
+        let message = read(&member[..length]).unwrap_err().to_string();
+        let expected =
+            format!("the gzip data is cut short after {length} bytes: copy or download it again");
+        assert_eq!(message, expected);
+        let failing = BufReader::new(Failing(&member[..length]));
+        let failed = gzip(failing).read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(failed.to_string(), "the disk is on fire");
+    }
+    let mut damaged = [&member[..], &member].concat();
+    damaged[2 * member.len() - 8] ^= 1;
+    let message = read(&damaged).unwrap_err().to_string();
+    let start = format!("the gzip data is damaged near byte {} (", 2 * member.len());
+    assert!(message.starts_with(&start), "{message}");
+    assert!(
+        message.ends_with("): copy or download it again"),
+        "{message}"
+    );
 }
 
 #[test]

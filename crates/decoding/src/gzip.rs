@@ -1,4 +1,4 @@
-//! Reads gzip of any number of members, among them the blocks of bgzip.
+//! Gzip of any number of members, among them the blocks of bgzip.
 
 #[cfg(test)]
 mod tests;
@@ -6,6 +6,8 @@ mod tests;
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
+
+use crate::{Counted, Decoding};
 
 /// Reads and decompresses gzip.
 ///
@@ -15,11 +17,6 @@ use flate2::bufread::GzDecoder;
 /// blocks would seem whole. Other members of gzip may follow those of bgzip. Zeros behind the last
 /// member pad files on some media, and are ignored, as by gzip.
 ///
-/// # Errors
-/// [`Read::read`] gives [`ErrorKind::UnexpectedEof`] if the file is cut short, and
-/// [`ErrorKind::InvalidInput`] or [`ErrorKind::InvalidData`] if it is damaged. Some of
-/// the bytes that were read before the error may be wrong.
-///
 /// # Examples
 /// ```
 /// use std::io::Read;
@@ -27,12 +24,24 @@ use flate2::bufread::GzDecoder;
 /// // An empty block of bgzip, as at the end of a file.
 /// let end = *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
 /// let mut text = String::new();
-/// gzip::Gzip::new(&end[..]).read_to_string(&mut text)?;
+/// decoding::gzip(&end[..]).read_to_string(&mut text)?;
 /// assert_eq!(text, "");
-/// let mut cut = gzip::Gzip::new(&end[..20]);
-/// assert!(cut.read_to_string(&mut text).is_err());
+/// let cut = decoding::gzip(&end[..20]).read_to_string(&mut text);
+/// let message = "the gzip data is cut short after 20 bytes: copy or download it again";
+/// assert_eq!(cut.unwrap_err().to_string(), message);
 /// # std::io::Result::Ok(())
 /// ```
+pub fn gzip<R: BufRead>(raw: R) -> Decoding<Gzip<R>, R> {
+    let gzip = Gzip {
+        member: GzDecoder::new(Counted::new(raw)),
+        start: 0,
+        is_empty: true,
+        is_over: false,
+    };
+    Decoding::new("gzip", gzip, |gzip| gzip.member.get_ref())
+}
+
+/// Decompresses the members of gzip, one after the other.
 pub struct Gzip<R> {
     member: GzDecoder<Counted<R>>,
     /// Where the member begins in the file.
@@ -44,30 +53,11 @@ pub struct Gzip<R> {
 }
 
 impl<R: BufRead> Gzip<R> {
-    /// Starts at the present position of `raw`.
-    pub fn new(raw: R) -> Gzip<R> {
-        let raw = Counted {
-            inner: Some(raw),
-            count: 0,
-        };
-        Gzip {
-            member: GzDecoder::new(raw),
-            start: 0,
-            is_empty: true,
-            is_over: false,
-        }
-    }
-
-    /// Returns the number of compressed bytes that were taken.
-    pub fn position(&self) -> u64 {
-        self.member.get_ref().count
-    }
-
     /// Checks the member that has been read, and goes on to the next one if there is one.
     fn end_member(&mut self) -> io::Result<()> {
         let extra = self.member.header().and_then(|header| header.extra());
         let block = extra.and_then(size_of_block);
-        if block.is_some_and(|size| size != self.position() - self.start) {
+        if block.is_some_and(|size| size != self.member.get_ref().count() - self.start) {
             let error = "a block does not have the size that its header says";
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
@@ -75,13 +65,9 @@ impl<R: BufRead> Gzip<R> {
         if self.is_over && block.is_some() && !self.is_empty {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        (self.start, self.is_empty) = (self.position(), true);
+        (self.start, self.is_empty) = (self.member.get_ref().count(), true);
         // The decoder takes a reader and returns the one before: the same one goes on.
-        let none = Counted {
-            inner: None,
-            count: 0,
-        };
-        let raw = self.member.reset(none);
+        let raw = self.member.reset(Counted::none());
         self.member.reset(raw);
         Ok(())
     }
@@ -112,49 +98,4 @@ fn size_of_block(mut extra: &[u8]) -> Option<u64> {
         extra = others;
     }
     None
-}
-
-/// Counts the bytes that are taken from a reader.
-struct Counted<R> {
-    /// `None` only while the decoder is reset between two members.
-    inner: Option<R>,
-    count: u64,
-}
-
-impl<R: BufRead> Counted<R> {
-    /// Whether nothing follows but zeros, which are taken.
-    fn is_at_end(&mut self) -> io::Result<bool> {
-        loop {
-            let rest = self.fill_buf()?;
-            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
-            if zeros == 0 {
-                return Ok(rest.is_empty());
-            }
-            self.consume(zeros);
-        }
-    }
-}
-
-impl<R: BufRead> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl<R: BufRead> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match &mut self.inner {
-            Some(inner) => inner.fill_buf(),
-            None => Ok(&[]),
-        }
-    }
-
-    fn consume(&mut self, count: usize) {
-        if let Some(inner) = &mut self.inner {
-            inner.consume(count);
-            self.count += count as u64;
-        }
-    }
 }
