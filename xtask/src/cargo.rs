@@ -1,6 +1,7 @@
-//! Programs that cargo builds.
+//! Programs that cargo builds, and tests that it runs.
 
 use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -77,9 +78,36 @@ fn programs(messages: &str) -> Vec<Program> {
     programs.collect()
 }
 
+/// Runs a command of `cargo test`, and returns how many tests passed. Filters that match no test are no
+/// error to cargo.
+pub fn test(command: &mut Command) -> Result<usize> {
+    let mut child = command
+        .current_dir(workspace())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut printed = BufReader::new(child.stdout.take().ok_or("no output")?);
+    let (mut count, mut line) = (0, Vec::new());
+    while printed.read_until(b'\n', &mut line)? > 0 {
+        io::stdout().write_all(&line)?;
+        count += passed(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    match child.wait()?.success() {
+        true => Ok(count),
+        false => Err(format!("{command:?} fails").into()),
+    }
+}
+
+/// Returns the tests that a line of a test program's output counts.
+fn passed(line: &str) -> usize {
+    let count = line.strip_prefix("test result: ok. ");
+    let count = count.and_then(|rest| rest.split_once(" passed;"));
+    count.and_then(|(count, _)| count.parse().ok()).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::programs;
+    use super::{passed, programs};
 
     const MESSAGES: &str = r#"
 {"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rayon"},"executable":null}
@@ -104,5 +132,18 @@ mod tests {
             ("bin", "a"),
         ];
         assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    #[test]
+    fn tests_are_counted() {
+        let result = "test result: ok. 17 passed; 0 failed; 2 ignored; 0 measured; 5 filtered out; finished in 0.31s\n";
+        assert_eq!(passed(result), 17);
+        for other in [
+            "running 17 tests\n",
+            "test a ... ok\n",
+            "test result: ok. 17",
+        ] {
+            assert_eq!(passed(other), 0, "{other}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Result, workspace};
+use crate::{Result, cargo, workspace};
 
 /// The packages whose tests run kernels, with the names of their test programs.
 const TESTS: [(&str, &[&str]); 2] = [
@@ -26,7 +26,7 @@ pub fn environment(target: PathBuf) -> [(&'static str, PathBuf); 2] {
 /// Runs tests whose names contain one of `filters`, all without any; `package`: only those of one
 /// package.
 pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     let packages = TESTS.iter().map(|(name, _)| *name);
     if let Some(package) = package
@@ -35,23 +35,24 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         let known = Vec::from_iter(packages).join(", ");
         return Err(format!("no tests of {package} run kernels, but those of {known} do").into());
     }
+    let mut count = 0;
     for (name, programs) in TESTS {
         if package.is_some_and(|package| package != name) {
             continue;
         }
-        let status = Command::new(&cargo)
+        let mut command = Command::new(&program);
+        command
             .args(["test", "-p", name, "--features", "race-detector"])
             .args(programs.iter().flat_map(|program| ["--test", program]))
             .arg("--")
             .args(filters)
             .envs(environment(workspace().join(&target)))
             // Every access has its price.
-            .env("GRIDSTRIDE_TEST_SMALL", "1")
-            .current_dir(workspace())
-            .status()?;
-        if !status.success() {
-            return Err(format!("tests of {name} failed").into());
-        }
+            .env("GRIDSTRIDE_TEST_SMALL", "1");
+        count += cargo::test(&mut command)?;
     }
-    Ok(())
+    match count {
+        0 => Err(format!("no test has a name with {}", filters.join(" or ")).into()),
+        _ => Ok(()),
+    }
 }
