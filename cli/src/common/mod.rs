@@ -16,6 +16,7 @@ pub mod output;
 pub mod progress;
 pub mod random;
 pub mod records;
+pub mod repeated;
 pub mod report;
 pub mod spearman;
 pub mod text;

@@ -167,7 +167,7 @@ impl Summary {
         }
         match self.pairs - self.nearest_pairs.len() as u64 {
             0 => Ok(()),
-            more => writeln!(text, "... and {more} more, which are farther"),
+            more => writeln!(text, "... and {more} more, none of them nearer"),
         }
     }
 }

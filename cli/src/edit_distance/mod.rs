@@ -27,6 +27,7 @@ use gridstride::tensor_sketch::Tables;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
+use crate::common::repeated::repeated;
 use crate::common::report::{self, UsageError, timed, warn};
 use args::Args;
 use comparison::Comparison;
@@ -117,7 +118,8 @@ pub fn run(args: &Args) -> Result<()> {
     }))
 }
 
-/// Refuses lists without `--grid`, windows without tuples, and groups of two files.
+/// Refuses lists without `--grid` or with a value twice, windows without tuples, and groups of two
+/// files.
 fn check_options(args: &Args) -> Result<()> {
     if args.group.is_some() && args.b.is_some() {
         bail!(UsageError(
@@ -131,6 +133,17 @@ fn check_options(args: &Args) -> Result<()> {
         bail!(UsageError(
             "--tuple, --dim and --windows take lists only with --grid, which tries all combinations".into()
         ));
+    }
+    // Equal combinations would count as one with several seeds.
+    let twice = [
+        ("--tuple", repeated(&args.tuple).is_some()),
+        ("--dim", repeated(&args.dim).is_some()),
+        ("--windows", repeated(&args.windows).is_some()),
+    ];
+    if let Some((option, _)) = twice.iter().find(|(_, is_twice)| *is_twice) {
+        bail!(UsageError(format!(
+            "{option} has a value twice: name each value once"
+        )));
     }
     let tuple = args.tuple.iter().copied().max().unwrap_or(0);
     let is_short = |windows: &&crate::tensor_sketch::args::Windows| windows.width.get() < tuple;

@@ -142,6 +142,14 @@ fn options_that_do_not_fit() {
     ] {
         refuse(&list, "take lists only with --grid");
     }
+    for (option, list) in [
+        ("--tuple", "2,3,2"),
+        ("--dim", "8,8"),
+        ("--windows", "4:1,4:2,4:2"),
+    ] {
+        let said = format!("{option} has a value twice");
+        refuse(&["--grid", option, list], &said);
+    }
     refuse(
         &["--windows", "2:1"],
         "--windows of 2 letters have no tuples of 3 letters",
