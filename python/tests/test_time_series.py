@@ -277,6 +277,11 @@ def test_offsets_beyond_the_points():
         aggregate([0, 1, 2], values, 5, offsets=3)
 
 
+def test_labels_in_the_memory_of_a_device_are_refused(device):
+    with pytest.raises(TypeError, match="aggregate: series is in the memory of a device"):
+        aggregate([0, 1], [1.0, 2.0], 5, series=device.upload(np.array([0, 1])))
+
+
 def test_nulls_do_not_hide_wrong_offsets():
     times, values = np.arange(4), pl.Series([None, 1.0, 2.0, None])
     for offsets in ([1, 4], [0, 3]):
