@@ -282,6 +282,13 @@ def test_labels_in_the_memory_of_a_device_are_refused(device):
         aggregate([0, 1], [1.0, 2.0], 5, series=device.upload(np.array([0, 1])))
 
 
+def test_starts_that_pandas_cannot_hold():
+    whole, part = np.array([0, 1000], "M8[ps]"), np.array([0, 250], "M8[ps]")
+    assert len(aggregate(whole, np.ones(2), 250).to_pandas().index.unique()) == 2
+    with pytest.raises(ValueError, match=r"to_pandas: the starts are datetime64\[ps\]"):
+        aggregate(part, np.ones(2), 250).to_pandas()
+
+
 def test_nulls_do_not_hide_wrong_offsets():
     times, values = np.arange(4), pl.Series([None, 1.0, 2.0, None])
     for offsets in ([1, 4], [0, 3]):

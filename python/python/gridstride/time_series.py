@@ -78,6 +78,9 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         import pandas as pd
 
         starts = pd.Index(self.starts, name="start")
+        if (starts.to_numpy() != self.starts).any():
+            dtype = self.starts.dtype
+            raise ValueError(f"to_pandas: the starts are {dtype}, and pandas cannot hold them: its finest unit is ns")
         if self._zone is not None:
             starts = pd.DatetimeIndex(starts, tz="UTC").tz_convert(self._zone)
         if self.labels is None and len(self.offsets) == 2:
