@@ -88,6 +88,13 @@ impl PyTensorSketch {
             );
             return Err(PyValueError::new_err(message));
         }
+        if tables.tuple_length() != tuple {
+            let message = format!(
+                "{TENSOR_SKETCH}: the tables have {} columns, but tuple is {tuple}",
+                tables.tuple_length()
+            );
+            return Err(PyValueError::new_err(message));
+        }
         let form = match form {
             "auto" => Form::Auto,
             "direct" => Form::Direct,

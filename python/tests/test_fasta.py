@@ -46,6 +46,23 @@ def test_files(tmp_path, suffix, compress):
                 fasta.read(path)
 
 
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_several_streams(tmp_path, suffix, compress):
+    path = tmp_path / f"records.fa{suffix}"
+    first, second = compress(TEXT[:20]), compress(TEXT[20:])
+    for padding in b"", bytes(4):
+        path.write_bytes(first + second + padding)
+        assert fasta.read(path).sequences.lengths.tolist() == [7, 2, 0, 1]
+    damaged = bytearray(second)
+    damaged[len(damaged) // 2] ^= 0xFF
+    for bad in damaged, second[:-9], b"garbage":
+        path.write_bytes(first + bad)
+        with pytest.raises(OSError, match=r"fasta.read: .*records.fa.* cannot be decompressed: "):
+            fasta.read(path)
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bgz"])
 def test_bgzip(tmp_path, suffix):
     path = tmp_path / f"records.fa{suffix}"

@@ -59,6 +59,8 @@ def test_tables():
     np.testing.assert_allclose(sketcher.sketch(["aaaaaa"]), [[0, -20, 0, 0]], atol=1e-4)
     with pytest.raises(ValueError, match="the tables have rows for 1 letters, but the alphabet has 4"):
         TensorSketch(4, 3, tables=(hashes, signs))
+    with pytest.raises(ValueError, match="TensorSketch: the tables have 3 columns, but tuple is 2"):
+        TensorSketch(4, 2, alphabet=Alphabet("a"), tables=(hashes, signs))
     with pytest.raises(ValueError, match="TensorSketch: the sign at row 0, column 2 is 0, not 1 or -1"):
         TensorSketch(4, 3, alphabet=Alphabet("a"), tables=(hashes, np.array([[1, 1, 0]])))
 

@@ -277,6 +277,30 @@ def test_offsets_beyond_the_points():
         aggregate([0, 1, 2], values, 5, offsets=3)
 
 
+def test_labels_in_the_memory_of_a_device_are_refused(device):
+    with pytest.raises(TypeError, match="aggregate: series is in the memory of a device"):
+        aggregate([0, 1], [1.0, 2.0], 5, series=device.upload(np.array([0, 1])))
+
+
+def test_starts_that_pandas_cannot_hold():
+    whole, part = np.array([0, 1000], "M8[ps]"), np.array([0, 250], "M8[ps]")
+    assert len(aggregate(whole, np.ones(2), 250).to_pandas().index.unique()) == 2
+    with pytest.raises(ValueError, match=r"to_pandas: the starts are datetime64\[ps\]"):
+        aggregate(part, np.ones(2), 250).to_pandas()
+
+
+def test_nulls_do_not_hide_wrong_offsets():
+    times, values = np.arange(4), pl.Series([None, 1.0, 2.0, None])
+    for offsets in ([1, 4], [0, 3]):
+        message = f"the offsets go from {offsets[0]} to {offsets[1]}, .* number of points, 4"
+        with pytest.raises(ValueError, match=message) as raised:
+            aggregate(times, values, 5, offsets=offsets)
+        assert raised.value.index == (0 if offsets[0] > 0 else 1)
+    with pytest.raises(ValueError, match="summarize: offset 3 at index 2 is below the one before it, 4") as raised:
+        summarize(times, values, 5, offsets=[0, 4, 3, 4])
+    assert raised.value.index == 2
+
+
 def test_errors_have_the_index_of_the_caller():
     with pytest.raises(ValueError, match="timestamp 1 at index 3 is below the one before it") as raised:
         aggregate([0, 3, 5, 1], pl.Series([1.0, None, 3.0, 4.0]), 5)

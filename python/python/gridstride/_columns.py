@@ -89,7 +89,7 @@ def grouped(function: str, series: Any, count: int) -> tuple[NDArray[Any], NDArr
 
     The order is None if they already are.
     """
-    keys = np.asarray(series)
+    keys = on_host(f"{function}: series", np.ma.getdata(series) if isinstance(series, np.ma.MaskedArray) else series)
     if keys.shape != (count,):
         raise ValueError(f"{function}: the labels of the series have the shape {keys.shape}, but there are {count} points")
     # NaN and NaT differ from themselves, and pandas' NA is neither equal nor different.

@@ -71,8 +71,8 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
     decompress: dict[str, Callable[[bytes], bytes]] = {
         ".gz": _core.gunzip,
         ".bgz": _core.gunzip,
-        ".bz2": bz2.decompress,
-        ".xz": lzma.decompress,
+        ".bz2": lambda text: _streams(text, bz2.BZ2Decompressor),
+        ".xz": lambda text: _streams(text, lzma.LZMADecompressor),
     }
     path = Path(path)
     text = path.read_bytes()
@@ -82,3 +82,20 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
         return decompress[path.suffix](text)
     except (OSError, ValueError, lzma.LZMAError) as error:
         raise OSError(f"fasta.read: {path} cannot be decompressed: {error}") from error
+
+
+def _streams(compressed: bytes, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> bytes:
+    """Returns the content of all streams.
+
+    Python's own functions take a damaged stream behind another one for the end of the file.
+    """
+    contents = []
+    while True:
+        stream = decompressor()
+        contents.append(stream.decompress(compressed))
+        if not stream.eof:
+            raise OSError("the compressed data is cut short")
+        # Zeros may pad a file.
+        compressed = stream.unused_data.lstrip(b"\0")
+        if not compressed:
+            return b"".join(contents)

@@ -78,6 +78,9 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         import pandas as pd
 
         starts = pd.Index(self.starts, name="start")
+        if (starts.to_numpy() != self.starts).any():
+            dtype = self.starts.dtype
+            raise ValueError(f"to_pandas: the starts are {dtype}, and pandas cannot hold them: its finest unit is ns")
         if self._zone is not None:
             starts = pd.DatetimeIndex(starts, tz="UTC").tz_convert(self._zone)
         if self.labels is None and len(self.offsets) == 2:
@@ -325,6 +328,20 @@ def _refusal(message: str, index: int) -> ValueError:
     return error
 
 
+def _require_order(function: str, offsets: NDArray[np.intp], count: int) -> None:
+    """Fails unless offsets ascend from 0 to `count`, the number of points."""
+    if offsets.size == 0:
+        # The library refuses them.
+        return
+    for index in np.flatnonzero(offsets[1:] < offsets[:-1]) + 1:
+        message = f"offset {offsets[index]} at index {index} is below the one before it, {offsets[index - 1]}"
+        raise _refusal(f"{function}: {message}", int(index))
+    first, last = offsets[0], offsets[-1]
+    if first != 0 or last != count:
+        message = f"the offsets go from {first} to {last}, and have to go from 0 to the number of points, {count}"
+        raise _refusal(f"{function}: {message}", 0 if first != 0 else offsets.size - 1)
+
+
 def _times(function: str, timestamps: ArrayLike | Any) -> Column:
     """Takes a column of timestamps, without nulls and NaT."""
     times = column_of(timestamps)
@@ -361,9 +378,12 @@ def _points(
                 ticks, elements = ticks[places], elements[places]
                 valid = None if valid is None else valid[places]
         if valid is not None:
+            if ends is not None:
+                # Without the nulls, wrong offsets could be right.
+                _require_order(function, ends, len(ticks))
+                ends = np.concatenate(([0], np.cumsum(valid)))[ends]
             ticks, elements = ticks[valid], elements[valid]
             places = np.flatnonzero(valid) if places is None else places[valid]
-            ends = None if ends is None else np.concatenate(([0], np.cumsum(valid)))[ends]
     return _Points(times, ticks, elements, None if ends is None else ends.tolist(), labels, places)
 
 
