@@ -29,9 +29,9 @@ pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
     };
     let content = call(py, READ, operations, decompress)?;
     content.map_err(|error| match error.kind() {
-        ErrorKind::OutOfMemory => {
-            PyMemoryError::new_err(format!("{READ}: no memory is left for the content of the file"))
-        }
+        ErrorKind::OutOfMemory => PyMemoryError::new_err(format!(
+            "{READ}: no memory is left for the content of the file"
+        )),
         _ => PyOSError::new_err(error.to_string()),
     })
 }

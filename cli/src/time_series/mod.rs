@@ -60,7 +60,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     // Columns of one name could not be told apart.
     if let Some(method) = repeated(&args.aggregate) {
         bail!(UsageError(format!(
-            "--aggregate has {method} twice (p50 is the median): name each method once"
+            "--aggregate has {method} twice: name each method once"
         )));
     }
     let origin = args.origin()?;

@@ -48,6 +48,9 @@ fn is_fatal(info: &PanicHookInfo) -> bool {
         "unsafe precondition(s) violated",
         "panic in a function that cannot unwind",
         "panic in a destructor during cleanup",
+        "misaligned pointer dereference",
+        "null pointer dereference",
+        "trying to construct an enum from an invalid value",
     ]
     .into_iter()
     .any(starts)

@@ -7,7 +7,10 @@ use std::ptr::NonNull;
 
 /// Bytes after each array that the block must not change.
 const GUARD_BYTES: usize = 64;
-const GUARD: u8 = 0xa5;
+
+/// Bytes that an array has at least, so that a block that takes it for larger destroys no other memory:
+/// more than the shared memory of any GPU. Pages that nothing touches take no memory.
+const SPACE: usize = 256 << 10;
 
 /// The seed from which the initial content of a block's memory is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -166,6 +169,7 @@ impl SharedMemory {
 struct Array {
     pointer: NonNull<u8>,
     layout: Layout,
+    guard: [u8; GUARD_BYTES],
 }
 
 impl Array {
@@ -174,22 +178,34 @@ impl Array {
         // SAFETY: the guard makes the size greater than 0.
         let pointer = NonNull::new(unsafe { alloc(guarded) });
         let pointer = pointer.unwrap_or_else(|| handle_alloc_error(guarded));
-        Self { pointer, layout }
+        let guard = [0; GUARD_BYTES];
+        Self {
+            pointer,
+            layout,
+            guard,
+        }
     }
 
-    /// Returns the layout of the allocation: the array and its guard.
+    /// Returns the layout of the allocation: the array, its guard, and space that nobody else has.
     fn guarded(layout: Layout) -> Layout {
-        Layout::from_size_align(layout.size() + GUARD_BYTES, layout.align())
+        let size = (layout.size() + GUARD_BYTES).max(SPACE);
+        Layout::from_size_align(size, layout.align())
             .expect("shared memory is far smaller than the address space")
     }
 
     fn fill(&mut self, poison: Poison, stream: u64) {
         let size = self.layout.size();
         let start = self.pointer.as_ptr();
+        // Random under every seed: results depend on what was read here, and a write changes it.
+        let mut random = Random::new(!poison.seed ^ stream.rotate_left(32), poison.block);
+        for bytes in self.guard.as_chunks_mut().0 {
+            *bytes = random.next().to_ne_bytes();
+        }
         // SAFETY: the allocation has `size` bytes and the guard. No thread of the block runs now,
         // so nothing else accesses it.
         unsafe {
-            start.add(size).write_bytes(GUARD, GUARD_BYTES);
+            let guard = start.add(size).cast::<[u8; GUARD_BYTES]>();
+            guard.write_unaligned(self.guard);
             poison.fill(start, size, stream);
         }
     }
@@ -198,9 +214,10 @@ impl Array {
         // SAFETY: the guard lies behind the array's bytes in the same allocation, `fill` has
         // initialised it, and the block has finished, so nothing writes to it now.
         let guard = unsafe {
-            std::slice::from_raw_parts(self.pointer.as_ptr().add(self.layout.size()), GUARD_BYTES)
+            let end = self.pointer.as_ptr().add(self.layout.size());
+            end.cast::<[u8; GUARD_BYTES]>().read_unaligned()
         };
-        guard.iter().all(|&byte| byte == GUARD)
+        guard == self.guard
     }
 }
 

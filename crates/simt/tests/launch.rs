@@ -365,6 +365,50 @@ fn one_os_thread_runs_all_blocks_if_others_get_no_stacks() {
     assert!(out.contains("1 passed"), "{out}");
 }
 
+/// Follows a pointer to an address that is no multiple of the type's alignment.
+#[kernel]
+unsafe fn misaligned(numbers: DeviceSliceMut<u64>) {
+    // SAFETY: the element is there, but the address is not aligned: debug assertions end the process.
+    unsafe { *numbers.address(0).wrapping_byte_add(4) = 1 };
+}
+
+/// In a process of its own, which ends: what the standard library says reaches its output.
+#[cfg(debug_assertions)]
+#[test]
+fn a_misaligned_pointer_ends_the_process_with_its_place() {
+    const VARIABLE: &str = "SIMT_TEST_MISALIGNED";
+    if std::env::var_os(VARIABLE).is_some() {
+        let mut numbers = [0; 2];
+        let config = LaunchConfig::new(1, 1);
+        launch(
+            &Simulator::default(),
+            &misaligned,
+            config,
+            (slice_mut(&mut numbers),),
+        )
+        .unwrap();
+        return;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "a_misaligned_pointer_ends_the_process_with_its_place",
+        ])
+        .args(["--nocapture", "--test-threads=1"])
+        .env(VARIABLE, "1")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for part in [
+        "tests/launch.rs:",
+        "misaligned pointer dereference",
+        "multiple of 0x8",
+    ] {
+        assert!(errors.contains(part), "{errors}");
+    }
+}
+
 /// Calls itself until the stack is 200 000 bytes deeper than `top`; the number of calls.
 #[inline(never)]
 fn deep(top: usize) -> u32 {

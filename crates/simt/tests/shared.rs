@@ -66,17 +66,51 @@ fn dynamic_shared_memory_is_one_array_a_block() {
     });
 }
 
+/// Also by a launch that gives no memory at all. Nothing else is destroyed.
 #[test]
 fn writes_past_the_end_are_found() {
     for seed in SEEDS {
-        let mut out = vec![0; 50];
-        let config = LaunchConfig::new(1, 50).with_shared_bytes(196);
-        let simulator = Simulator::with_seed(seed);
-        let error = launch(&simulator, &reverse, config, (slice_mut(&mut out),)).unwrap_err();
-        assert!(
-            matches!(error, SimError::SharedOverrun { bytes: 196, .. }),
-            "{error}"
-        );
+        for (threads, given) in [(50, 196), (50, 0), (1024, 0), (1024, 64)] {
+            let mut out = vec![0; threads as usize];
+            let config = LaunchConfig::new(1, threads).with_shared_bytes(given);
+            let simulator = Simulator::with_seed(seed);
+            let neighbours: Vec<_> = (0..64).map(|i| vec![i; 4096]).collect();
+            let error = launch(&simulator, &reverse, config, (slice_mut(&mut out),)).unwrap_err();
+            let SimError::SharedOverrun { bytes, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(bytes, given as usize);
+            let is_whole = |(i, numbers): (usize, &Vec<usize>)| numbers.iter().all(|&n| n == i);
+            assert!(neighbours.iter().enumerate().all(is_whole));
+        }
+    }
+}
+
+/// Reads behind an array that the block has written.
+#[kernel]
+unsafe fn read_behind(out: DeviceSliceMut<f32>) {
+    let tile = shared::dynamic_shared_mem::<f32>();
+    let i = thread::thread_idx_x() as usize;
+    // SAFETY: in range for 16 threads and 64 bytes, but for the read, which the test is about: the
+    // memory behind the array belongs to it in the simulator.
+    unsafe {
+        tile.add(i).write(1.0);
+        out.set(i, tile.add(16 + i).read());
+    }
+}
+
+#[test]
+fn reads_past_the_end_show_in_results() {
+    let run = |simulator: &Simulator| {
+        let mut out = vec![0.0; 16];
+        let config = LaunchConfig::new(1, 16).with_shared_bytes(64);
+        launch(simulator, &read_behind, config, (slice_mut(&mut out),)).unwrap();
+        out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+    };
+    let results: Vec<_> = SEEDS.map(|seed| run(&Simulator::with_seed(seed))).collect();
+    for (i, result) in results.iter().enumerate() {
+        assert!(!results[..i].contains(result));
+        assert!(result.iter().any(|bits| bits != &result[0]));
     }
 }
 

@@ -36,7 +36,9 @@ pub async fn open(
 /// If the file cannot be read, has no bytes, or is compressed in another way.
 pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let mut head = Vec::new();
-    raw.by_ref().take(Format::HEAD as u64).read_to_end(&mut head)?;
+    raw.by_ref()
+        .take(Format::HEAD as u64)
+        .read_to_end(&mut head)?;
     if head.is_empty() {
         let message = "it has no bytes: copy or download it again";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
