@@ -184,10 +184,11 @@ pub enum SimError {
         finished: Vec<Dim3>,
     },
 
-    /// All blocks wait until another block writes something.
+    /// All blocks wait until another thread writes something or comes to an mbarrier.
     #[error(
         "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
-         only for one that is known to have started"
+         only for one that is known to have started, and a phase of an mbarrier ends when all its arrivals and \
+         bytes have come"
     )]
     AllWait {
         /// A thread that waits.
