@@ -37,7 +37,7 @@ pub fn interpret() -> Result<()> {
     })
 }
 
-/// Runs tests with a target folder of its own: its flags would compile everything again.
+/// Runs tests in a target folder of their own, so that their flags do not compile everything else again.
 pub fn finish(command: &mut Command, folder: &str) -> Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| workspace().join("target"));

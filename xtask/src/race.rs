@@ -52,7 +52,7 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         count += cargo::test(&mut command)?;
     }
     match count {
-        0 => Err(format!("no test has a name with {}", filters.join(" or ")).into()),
+        0 => Err(format!("no test ran (names with: {})", filters.join(", ")).into()),
         _ => Ok(()),
     }
 }

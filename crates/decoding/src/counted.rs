@@ -2,25 +2,35 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Counts the bytes that a decoder takes from a reader.
+/// A reader that knows its position in the compressed data.
 pub struct Counted<R> {
     /// `None` only while a decoder is reset between two members.
     inner: Option<R>,
-    count: u64,
+    position: u64,
     has_failed: bool,
 }
 
 impl<R> Counted<R> {
-    /// Starts at the present position of `raw`.
+    /// Counts from 0 at the next byte of `raw`.
     pub fn new(raw: R) -> Counted<R> {
         Counted::starting_at(0, raw)
     }
 
     /// Reads data whose first byte has the position `start` in its file.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::io::Read;
+    ///
+    /// let mut raw = decoding::Counted::starting_at(100, &b"abcdef"[..]);
+    /// raw.read_exact(&mut [0; 3])?;
+    /// assert_eq!(raw.position(), 103);
+    /// # std::io::Result::Ok(())
+    /// ```
     pub fn starting_at(start: u64, raw: R) -> Counted<R> {
         Counted {
             inner: Some(raw),
-            count: start,
+            position: start,
             has_failed: false,
         }
     }
@@ -28,14 +38,14 @@ impl<R> Counted<R> {
     pub(crate) fn none() -> Counted<R> {
         Counted {
             inner: None,
-            count: 0,
+            position: 0,
             has_failed: false,
         }
     }
 
     /// The position behind the bytes that were taken.
-    pub fn count(&self) -> u64 {
-        self.count
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Whether the last error is of the reader below, not of what it read.
@@ -79,7 +89,7 @@ impl<R: BufRead> BufRead for Counted<R> {
     fn consume(&mut self, count: usize) {
         if let Some(inner) = &mut self.inner {
             inner.consume(count);
-            self.count += count as u64;
+            self.position += count as u64;
         }
     }
 }

@@ -3,7 +3,7 @@
 /// How the content of a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Not in a known way.
+    /// Not in a way that is recognised.
     Plain,
     /// By gzip or bgzip.
     Gzip,
@@ -11,8 +11,8 @@ pub enum Format {
     Zstd,
     /// In a zip archive.
     Zip,
-    /// A known format that nothing here reads.
-    Unknown(&'static str),
+    /// In a format that gridstride does not read: its name.
+    Unsupported(&'static str),
 }
 
 impl Format {
@@ -26,7 +26,7 @@ impl Format {
     /// use decoding::Format;
     ///
     /// assert_eq!(Format::of(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff"), Format::Gzip);
-    /// assert_eq!(Format::of(b"BZh91AY&SY"), Format::Unknown("bzip2"));
+    /// assert_eq!(Format::of(b"BZh91AY&SY"), Format::Unsupported("bzip2"));
     /// assert_eq!(Format::of(b">a\nGATTACA"), Format::Plain);
     /// ```
     pub fn of(head: &[u8]) -> Format {
@@ -36,14 +36,14 @@ impl Format {
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstd,
             // A file, or the end of an archive without files.
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Format::Zip,
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Unknown("xz"),
-            [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Format::Unknown("7-Zip"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Unsupported("xz"),
+            [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Format::Unsupported("7-Zip"),
             // A block, or the end of a file without blocks.
             [b'B', b'Z', b'h', b'1'..=b'9', block @ ..]
                 if block.starts_with(b"1AY&SY")
                     || block.starts_with(b"\x17\x72\x45\x38\x50\x90") =>
             {
-                Format::Unknown("bzip2")
+                Format::Unsupported("bzip2")
             }
             _ => Format::Plain,
         }

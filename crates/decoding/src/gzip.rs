@@ -17,6 +17,11 @@ use crate::{Counted, Decoding};
 /// blocks would seem whole. Other members of gzip may follow those of bgzip. Zeros behind the last
 /// member pad files on some media, and are ignored, as by gzip.
 ///
+/// The first header is read at once, and what is wrong with it is an error of the first read.
+///
+/// # Errors
+/// Reading gives the errors of [`Decoding`].
+///
 /// # Examples
 /// ```
 /// use std::io::Read;
@@ -57,7 +62,7 @@ impl<R: BufRead> Gzip<R> {
     fn end_member(&mut self) -> io::Result<()> {
         let extra = self.member.header().and_then(|header| header.extra());
         let block = extra.and_then(size_of_block);
-        if block.is_some_and(|size| size != self.member.get_ref().count() - self.start) {
+        if block.is_some_and(|size| size != self.member.get_ref().position() - self.start) {
             let error = "a block does not have the size that its header says";
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
@@ -65,7 +70,7 @@ impl<R: BufRead> Gzip<R> {
         if self.is_over && block.is_some() && !self.is_empty {
             return Err(ErrorKind::UnexpectedEof.into());
         }
-        (self.start, self.is_empty) = (self.member.get_ref().count(), true);
+        (self.start, self.is_empty) = (self.member.get_ref().position(), true);
         // The decoder takes a reader and returns the one before: the same one goes on.
         let raw = self.member.reset(Counted::none());
         self.member.reset(raw);

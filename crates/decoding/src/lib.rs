@@ -45,7 +45,7 @@ impl<D: Read, R> Decoding<D, R> {
 
     fn explained(&self, error: io::Error) -> io::Error {
         let (format, raw) = (self.format, (self.raw)(&self.decoder));
-        let position = raw.count();
+        let position = raw.position();
         match error.kind() {
             _ if raw.has_failed() => error,
             ErrorKind::UnexpectedEof => io::Error::new(

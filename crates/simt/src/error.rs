@@ -184,7 +184,7 @@ pub enum SimError {
         finished: Vec<Dim3>,
     },
 
-    /// All blocks wait until another thread writes something or comes to an mbarrier.
+    /// All blocks wait until another thread writes something or arrives at an mbarrier.
     #[error(
         "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
          only for one that is known to have started, and a phase of an mbarrier ends when all its arrivals and \

@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 /// Bytes after each array that the block must not change.
 const GUARD_BYTES: usize = 64;
 
-/// Bytes that an array has at least, so that a block that takes it for larger destroys no other memory:
-/// more than the shared memory of any GPU. Pages that nothing touches take no memory.
-const SPACE: usize = 256 << 10;
+/// The least size of an array's allocation, more than the shared memory of any GPU, so that a block that
+/// takes its array for larger writes to no other memory. Pages that nothing touches take none.
+const LEAST_ALLOCATION: usize = 256 << 10;
 
 /// The seed from which the initial content of a block's memory is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +169,7 @@ impl SharedMemory {
 struct Array {
     pointer: NonNull<u8>,
     layout: Layout,
+    /// What `fill` wrote behind the array.
     guard: [u8; GUARD_BYTES],
 }
 
@@ -186,9 +187,9 @@ impl Array {
         }
     }
 
-    /// Returns the layout of the allocation: the array, its guard, and space that nobody else has.
+    /// Returns the layout of the allocation: the array, its guard, and unused space behind them.
     fn guarded(layout: Layout) -> Layout {
-        let size = (layout.size() + GUARD_BYTES).max(SPACE);
+        let size = (layout.size() + GUARD_BYTES).max(LEAST_ALLOCATION);
         Layout::from_size_align(size, layout.align())
             .expect("shared memory is far smaller than the address space")
     }
@@ -196,7 +197,8 @@ impl Array {
     fn fill(&mut self, poison: Poison, stream: u64) {
         let size = self.layout.size();
         let start = self.pointer.as_ptr();
-        // Random under every seed: results depend on what was read here, and a write changes it.
+        // Random under seed 0 too: a read of the guard changes results, and a write of a common value, such as
+        // -1, does not go unnoticed.
         let mut random = Random::new(!poison.seed ^ stream.rotate_left(32), poison.block);
         for bytes in self.guard.as_chunks_mut().0 {
             *bytes = random.next().to_ne_bytes();

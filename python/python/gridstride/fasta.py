@@ -71,8 +71,8 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
     decompress: dict[str, Callable[[bytes], bytes]] = {
         ".gz": _core.gunzip,
         ".bgz": _core.gunzip,
-        ".bz2": lambda text: _streams(text, bz2.BZ2Decompressor),
-        ".xz": lambda text: _streams(text, lzma.LZMADecompressor),
+        ".bz2": lambda compressed: _streams(compressed, bz2.BZ2Decompressor),
+        ".xz": lambda compressed: _streams(compressed, lzma.LZMADecompressor),
     }
     path = Path(path)
     text = path.read_bytes()
@@ -87,7 +87,7 @@ def _contents(path: str | os.PathLike[str]) -> bytes:
 def _streams(compressed: bytes, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> bytes:
     """Returns the content of all streams.
 
-    Python's own functions take a damaged stream behind another one for the end of the file.
+    `bz2.decompress` and `lzma.decompress` take a damaged stream behind another one for the end of the file.
     """
     contents = []
     while True:

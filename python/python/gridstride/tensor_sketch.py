@@ -48,7 +48,7 @@ class TensorSketch(_core.TensorSketch):
         How to compute. 'direct' is the definition, and slow for long sequences.
     tables : tuple of array_like, optional
         Hashes, from 0 to D − 1, and signs, 1 or −1, in place of those of the seed: int64, with a row for each letter and
-        t columns.
+        ``tuple`` columns.
 
     Examples
     --------

@@ -74,13 +74,18 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         """Return a data frame with a column for each method.
 
         Its index is the starts, in the time zone of the timestamps, behind the series if there are several.
+
+        Raises
+        ------
+        ValueError
+            If pandas cannot hold the starts, whose unit is below nanoseconds.
         """
         import pandas as pd
 
         starts = pd.Index(self.starts, name="start")
         if (starts.to_numpy() != self.starts).any():
             dtype = self.starts.dtype
-            raise ValueError(f"to_pandas: the starts are {dtype}, and pandas cannot hold them: its finest unit is ns")
+            raise ValueError(f"to_pandas: the starts are {dtype}, and the finest unit of pandas is ns: round them first")
         if self._zone is not None:
             starts = pd.DatetimeIndex(starts, tz="UTC").tz_convert(self._zone)
         if self.labels is None and len(self.offsets) == 2:
@@ -328,14 +333,16 @@ def _refusal(message: str, index: int) -> ValueError:
     return error
 
 
-def _require_order(function: str, offsets: NDArray[np.intp], count: int) -> None:
+def _require_offsets(function: str, offsets: NDArray[np.intp], count: int) -> None:
     """Fails unless offsets ascend from 0 to `count`, the number of points."""
     if offsets.size == 0:
         # The library refuses them.
         return
-    for index in np.flatnonzero(offsets[1:] < offsets[:-1]) + 1:
+    descents = np.flatnonzero(offsets[1:] < offsets[:-1]) + 1
+    if descents.size > 0:
+        index = int(descents[0])
         message = f"offset {offsets[index]} at index {index} is below the one before it, {offsets[index - 1]}"
-        raise _refusal(f"{function}: {message}", int(index))
+        raise _refusal(f"{function}: {message}", index)
     first, last = offsets[0], offsets[-1]
     if first != 0 or last != count:
         message = f"the offsets go from {first} to {last}, and have to go from 0 to the number of points, {count}"
@@ -380,7 +387,7 @@ def _points(
         if valid is not None:
             if ends is not None:
                 # Without the nulls, wrong offsets could be right.
-                _require_order(function, ends, len(ticks))
+                _require_offsets(function, ends, len(ticks))
                 ends = np.concatenate(([0], np.cumsum(valid)))[ends]
             ticks, elements = ticks[valid], elements[valid]
             places = np.flatnonzero(valid) if places is None else places[valid]

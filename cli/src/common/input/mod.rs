@@ -73,7 +73,7 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
             )))
         }
         Format::Zip => bail!("it is a zip archive in a zip archive: unpack it first"),
-        Format::Unknown(name) => bail!(
+        Format::Unsupported(name) => bail!(
             "it is compressed by {name}: decompress it first, or compress it by gzip, zstd or zip"
         ),
     }

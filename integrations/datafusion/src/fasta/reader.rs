@@ -54,7 +54,7 @@ pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
             Box::new(Decoding::new("zstd", decoder, zstd::Decoder::get_ref))
         }
         Format::Zip => return Err(compressed_by("zip")),
-        Format::Unknown(name) => return Err(compressed_by(name)),
+        Format::Unsupported(name) => return Err(compressed_by(name)),
     };
     Ok(BufReader::with_capacity(BUFFER, text))
 }
