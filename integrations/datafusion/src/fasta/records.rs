@@ -198,18 +198,26 @@ mod tests {
             path: "a.fa".into(),
             source: "gone".into(),
         };
-        let damaged = io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
-        for (error, text, advises) in [
-            (io::Error::from_raw_os_error(5), "os error 5", false),
-            (gone.into(), "a.fa not found: gone", false),
-            (damaged, "corrupt deflate stream", true),
-        ] {
-            let mut records = Records::new(BufReader::new(Failing(Some(error))));
+        let message = |text: &mut dyn Read| {
+            let mut records = Records::new(BufReader::new(text));
             let mut columns = Columns::new(vec![0], schema().project(&[0]).unwrap().into());
-            let message = records.read(&mut columns).unwrap_err().to_string();
+            records.read(&mut columns).unwrap_err().to_string()
+        };
+        for (error, text) in [
+            (io::Error::from_raw_os_error(5), "os error 5"),
+            (gone.into(), "a.fa not found: gone"),
+        ] {
+            let raw = BufReader::new(Failing(Some(error)));
+            let message = message(&mut decoding::gzip(raw));
             assert!(message.contains(text), "{message}");
-            assert_eq!(message.contains("copy or download"), advises, "{message}");
+            assert!(!message.contains("copy or download"), "{message}");
         }
+        let message = message(&mut decoding::gzip(&b"is no gzip at all"[..]));
+        assert!(
+            message.contains("the gzip data is damaged near byte"),
+            "{message}"
+        );
+        assert!(message.contains("copy or download"), "{message}");
     }
 
     /// Buffers of all sizes cut the text everywhere.
