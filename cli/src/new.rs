@@ -40,6 +40,8 @@ pub struct Args {
 struct Summary {
     name: String,
     folder: String,
+    /// The checkout that it depends on.
+    gridstride: String,
     files: Vec<String>,
 }
 
@@ -48,12 +50,14 @@ impl report::Summary for Summary {
         let Summary {
             name,
             folder,
+            gridstride,
             files,
         } = self;
         writeln!(text, "{name} in {folder}:")?;
         for file in files {
             writeln!(text, "  {file}")?;
         }
+        writeln!(text, "it depends on {gridstride}")?;
         writeln!(text, "next, in that folder:")?;
         writeln!(text, "  cargo test")?;
         writeln!(text, "README.md has the other commands")
@@ -65,10 +69,11 @@ pub fn run(args: &Args) -> Result<()> {
     let name = &args.name;
     check_name(name).map_err(|error| UsageError(error.to_string()))?;
     let folder = args.path.clone().unwrap_or_else(|| name.into());
-    let files = create(name, &folder, args.gridstride.as_deref())?;
+    let created = create(name, &folder, args.gridstride.as_deref())?;
     report::show(&Summary {
         name: name.clone(),
         folder: folder.display().to_string(),
-        files,
+        gridstride: created.checkout.to_string(),
+        files: created.files,
     })
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::args::{Args, TypeName};
 use crate::common::generated::{Generated, refuse_existing};
-use crate::common::output::OutputFile;
+use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
 use crate::common::report::{self, UsageError};
 
@@ -26,6 +26,9 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         bail!(UsageError(said.into()));
     }
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
+    // A link may lead from one to the other.
+    let outputs = paths.each_ref().map(|path| Some(&**path));
+    check_distinct(&[("set1.csv", outputs[0]), ("set2.csv", outputs[1])], &[])?;
     refuse_existing(&paths.each_ref().map(|path| &**path), args.force)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let mut files = Vec::new();

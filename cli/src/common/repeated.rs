@@ -1,21 +1,32 @@
-//! Values that stand twice in a list of a command line.
+//! Lists of a command line that name a value twice.
 
-/// Returns the first value that equals one before it.
-pub fn repeated<V: PartialEq>(values: &[V]) -> Option<&V> {
-    let is_repeated = |place: &usize| values[..*place].contains(&values[*place]);
-    (0..values.len())
-        .find(is_repeated)
-        .map(|place| &values[place])
+use std::fmt::Display;
+
+use anyhow::{Result, bail};
+
+use super::report::UsageError;
+
+/// Refuses the list of an option that has a value twice, whose results could not be told apart.
+pub fn refuse_repeated<V: PartialEq + Display>(option: &str, values: &[V]) -> Result<()> {
+    for (place, value) in values.iter().enumerate() {
+        if values[..place].contains(value) {
+            bail!(UsageError(format!(
+                "{option} has {value} twice: name each value once"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::repeated;
+    use super::refuse_repeated;
 
     #[test]
-    fn the_first_value_that_was_there_before_is_found() {
-        assert_eq!(repeated(&[3, 1, 2, 1, 3]), Some(&1));
-        assert_eq!(repeated(&[3, 1, 2]), None);
-        assert_eq!(repeated::<u8>(&[]), None);
+    fn the_first_value_that_was_there_before_is_named() {
+        let error = refuse_repeated("--dim", &[3, 1, 2, 1, 3]).unwrap_err();
+        assert_eq!(error.to_string(), "--dim has 1 twice: name each value once");
+        refuse_repeated("--dim", &[3, 1, 2]).unwrap();
+        refuse_repeated::<u8>("--dim", &[]).unwrap();
     }
 }

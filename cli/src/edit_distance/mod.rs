@@ -27,7 +27,7 @@ use gridstride::tensor_sketch::Tables;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
-use crate::common::repeated::repeated;
+use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed, warn};
 use args::Args;
 use comparison::Comparison;
@@ -91,10 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
                 "tensor sketches of tuples of {}, dim {}",
                 args.tuple[0], args.dim[0]
             );
-            let windows = args
-                .windows
-                .first()
-                .map(|windows| format!("{}:{}", windows.width, windows.stride));
+            let windows = args.windows.first().map(Windows::to_string);
             let svg = || scatter::svg(&comparison, &sketches, windows.as_deref());
             draw(&mut picture, svg)
         })?;
@@ -135,18 +132,11 @@ fn check_options(args: &Args) -> Result<()> {
         ));
     }
     // Equal combinations would count as one with several seeds.
-    let twice = [
-        ("--tuple", repeated(&args.tuple).is_some()),
-        ("--dim", repeated(&args.dim).is_some()),
-        ("--windows", repeated(&args.windows).is_some()),
-    ];
-    if let Some((option, _)) = twice.iter().find(|(_, is_twice)| *is_twice) {
-        bail!(UsageError(format!(
-            "{option} has a value twice: name each value once"
-        )));
-    }
+    refuse_repeated("--tuple", &args.tuple)?;
+    refuse_repeated("--dim", &args.dim)?;
+    refuse_repeated("--windows", &args.windows)?;
     let tuple = args.tuple.iter().copied().max().unwrap_or(0);
-    let is_short = |windows: &&crate::tensor_sketch::args::Windows| windows.width.get() < tuple;
+    let is_short = |windows: &&Windows| windows.width.get() < tuple;
     if let Some(windows) = args.windows.iter().find(is_short) {
         bail!(UsageError(format!(
             "--windows of {} letters have no tuples of {tuple} letters: choose a greater WIDTH or a smaller --tuple",

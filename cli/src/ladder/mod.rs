@@ -57,6 +57,9 @@ static KERNELS: Module = Module::new("ladder", IMAGES);
 /// Bytes of shared memory that every GPU gives to a block.
 const SHARED_BYTES: u32 = 48 << 10;
 
+/// The seed unless another is chosen.
+const SEED: u64 = 42;
+
 /// Timed runs, on other devices and in the simulator.
 const RUNS: usize = 5;
 const RUNS_SIMULATED: usize = 1;
@@ -100,9 +103,9 @@ pub struct Args {
     )]
     runs: Option<usize>,
 
-    /// Seed of the random numbers.
-    #[arg(long, global = true, default_value_t = 42, help_heading = "Input")]
-    seed: u64,
+    /// Seed of the random numbers; 42 by default.
+    #[arg(long, global = true, help_heading = "Input")]
+    seed: Option<u64>,
 
     /// Skip the CPU versions.
     #[arg(long, global = true, help_heading = "Computation")]
@@ -196,6 +199,11 @@ pub fn run(args: &Args) -> Result<()> {
             "--no-cpu cannot be used with --whole-cpu".into()
         ));
     }
+    if args.ladder.input().is_some() && args.seed.is_some() {
+        bail!(UsageError(
+            "--seed cannot be used with --fasta: nothing is random".into()
+        ));
+    }
     let inputs: Vec<_> = args.ladder.input().into_iter().collect();
     check_distinct(&[("--plot", args.plot.as_deref())], &inputs)?;
     let device = args.device.open()?;
@@ -225,7 +233,7 @@ pub fn run(args: &Args) -> Result<()> {
         let climbed = args.ladder.climb(&Setup {
             device,
             runs: args.runs.unwrap_or(runs),
-            seed: args.seed,
+            seed: args.seed.unwrap_or(SEED),
             has_cpu_rows: !args.no_cpu,
             is_whole: args.whole_cpu,
         })?;

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -193,6 +194,12 @@ pub struct Windows {
     pub width: NonZeroUsize,
     /// Letters between the starts of two neighbouring windows.
     pub stride: NonZeroUsize,
+}
+
+impl fmt::Display for Windows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.width, self.stride)
+    }
 }
 
 impl FromStr for Windows {

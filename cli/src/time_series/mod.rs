@@ -31,7 +31,7 @@ use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
-use crate::common::repeated::repeated;
+use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed};
 use args::Args;
 use points_file::{Demands, Points, Rows};
@@ -57,12 +57,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         ("--plot", args.plot.as_deref()),
     ];
     check_distinct(&outputs, &[series])?;
-    // Columns of one name could not be told apart.
-    if let Some(method) = repeated(&args.aggregate) {
-        bail!(UsageError(format!(
-            "--aggregate has {method} twice: name each method once"
-        )));
-    }
+    refuse_repeated("--aggregate", &args.aggregate)?;
     let origin = args.origin()?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);

@@ -85,6 +85,8 @@ fn quiet_runs_print_nothing() {
     ] {
         Program("ladder").refuse_options(options, &["--no-cpu cannot be used with --whole-cpu"]);
     }
+    let seeded = ["tensor-sketch", "--fasta", "a.fa", "--seed", "1"];
+    Program("ladder").refuse_options(&seeded, &["--seed cannot be used with --fasta"]);
 }
 
 #[test]

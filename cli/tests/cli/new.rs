@@ -39,6 +39,7 @@ fn a_crate_has_all_files_and_is_formatted() {
         let found = NEW.json(&[name, "--path", &path]);
         assert_eq!(found["name"], name);
         assert_eq!(found["folder"], path);
+        assert_eq!(found["gridstride"], "../gridstride");
         let files = found["files"].as_array().unwrap();
         assert_eq!(files.len(), 10);
         for file in files {
@@ -67,6 +68,7 @@ fn the_folder_is_the_name_by_default() {
         &[
             "blur in blur:\n",
             "  kernels/src/lib.rs\n",
+            "it depends on ../gridstride\n",
             "  cargo test\n",
         ],
     );

@@ -140,6 +140,11 @@ fn links_stay_links() {
     }
     assert_ne!(fs::read(&target).unwrap(), b"as it was");
     assert!(!folder.path("data/new.csv").is_symlink());
+    symlink("set1.csv", folder.path("data/set2.csv")).unwrap();
+    Program("box-overlap").refuse_options(
+        &["--generate", "1", "--force", &folder.argument("data")],
+        &["set1.csv and set2.csv name the same file"],
+    );
     for name in ["data/stdout", "device", "deep", "descriptor"] {
         let out = folder.argument(name);
         let options = [ROOMS, "--every", "1d", "--out", &out];

@@ -16,20 +16,20 @@ pub enum Format {
 }
 
 impl Format {
-    /// Bytes at the start of a file that tell its format.
-    pub const HEAD: usize = 10;
+    /// How many bytes at the start of a file tell its format.
+    pub const HEAD_BYTES: usize = 10;
 
-    /// Tells the format by the first bytes of a file: [`HEAD`](Self::HEAD) of them, or all.
+    /// Tells the format by the first bytes of a file: [`HEAD_BYTES`](Self::HEAD_BYTES) of them, or all.
     ///
     /// # Examples
     /// ```
     /// use decoding::Format;
     ///
-    /// assert_eq!(Format::of(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff"), Format::Gzip);
-    /// assert_eq!(Format::of(b"BZh91AY&SY"), Format::Unsupported("bzip2"));
-    /// assert_eq!(Format::of(b">a\nGATTACA"), Format::Plain);
+    /// assert_eq!(Format::from_head(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff"), Format::Gzip);
+    /// assert_eq!(Format::from_head(b"BZh91AY&SY"), Format::Unsupported("bzip2"));
+    /// assert_eq!(Format::from_head(b">a\nGATTACA"), Format::Plain);
     /// ```
-    pub fn of(head: &[u8]) -> Format {
+    pub fn from_head(head: &[u8]) -> Format {
         match head {
             [0x1f, 0x8b, ..] => Format::Gzip,
             // A frame, or a frame to skip.

@@ -1,5 +1,6 @@
 //! The files of a new crate.
 
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -87,6 +88,16 @@ impl Checkout {
                 text.replace(&format!("../{BESIDE}"), &root)
                     .replace(BESIDE, &root)
             }
+        }
+    }
+}
+
+/// As manifests name it.
+impl fmt::Display for Checkout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Checkout::Beside => f.write_str(BESIDE),
+            Checkout::At(root) => root.display().fmt(f),
         }
     }
 }

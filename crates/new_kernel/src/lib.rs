@@ -17,20 +17,29 @@ pub use files::{Checkout, files};
 pub use name::check_name;
 
 /// Writes a crate that depends on the checkout of gridstride `chosen`, or else on one beside the
-/// crate, or else on the one that this program was built from. Returns the names of the files.
+/// crate, or else on the one that this program was built from.
 ///
 /// # Errors
 /// If the name fits no crate, if the folder exists, if there is no checkout, or if the system
 /// refuses.
-pub fn create(name: &str, folder: &Path, chosen: Option<&Path>) -> Result<Vec<String>, Error> {
+pub fn create(name: &str, folder: &Path, chosen: Option<&Path>) -> Result<Created, Error> {
     check_name(name)?;
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     let checkout = Checkout::find(folder, chosen, own.unwrap_or(Path::new("/")))?;
     let files = files(name, &checkout);
     write(folder, &files)?;
-    let names: Vec<_> = files.into_iter().map(|(name, _)| name).collect();
-    format(folder, &names);
-    Ok(names)
+    let files: Vec<_> = files.into_iter().map(|(name, _)| name).collect();
+    format(folder, &files);
+    Ok(Created { files, checkout })
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// The names of the files in the crate's folder.
+    pub files: Vec<String>,
+    /// The checkout of gridstride that the crate depends on.
+    pub checkout: Checkout,
 }
 
 /// Formats the sources, since lines are broken elsewhere with longer names. A machine without

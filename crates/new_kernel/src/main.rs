@@ -8,15 +8,29 @@ use std::process::ExitCode;
 
 use new_kernel::create;
 
+const USAGE: &str = "\
+Usage: gridstride_new_kernel NAME
+
+Writes a crate with a GPU kernel into the new folder NAME, such as blur: the kernel crate and its build
+script, a launch, tests on the CPU and in the simulator, an example and a benchmark.";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name] = &arguments[..] else {
-        eprintln!("error: one argument is needed, the name of the crate, such as `blur`");
-        return ExitCode::from(2);
+    let name = match &arguments[..] {
+        [help] if ["-h", "--help"].contains(&help.as_str()) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [name] if !name.starts_with('-') => name,
+        _ => {
+            eprintln!("error: one argument is needed, the name of the crate\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     match create(name, Path::new(name), None) {
-        Ok(_) => {
-            println!("{name} is written; next: cd {name} && cargo test");
+        Ok(created) => {
+            println!("{name} is written and depends on {}", created.checkout);
+            println!("next: cd {name} && cargo test");
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -26,9 +26,9 @@ impl Raw {
 
     /// The format, by the first bytes, before any others are read.
     pub fn format(&mut self) -> io::Result<Format> {
-        let mut head = self.inner.by_ref().take(Format::HEAD as u64);
+        let mut head = self.inner.by_ref().take(Format::HEAD_BYTES as u64);
         head.read_to_end(&mut self.head)?;
-        Ok(Format::of(&self.head))
+        Ok(Format::from_head(&self.head))
     }
 }
 

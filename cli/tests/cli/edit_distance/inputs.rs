@@ -142,12 +142,12 @@ fn options_that_do_not_fit() {
     ] {
         refuse(&list, "take lists only with --grid");
     }
-    for (option, list) in [
-        ("--tuple", "2,3,2"),
-        ("--dim", "8,8"),
-        ("--windows", "4:1,4:2,4:2"),
+    for (option, list, value) in [
+        ("--tuple", "2,3,2", "2"),
+        ("--dim", "8,8", "8"),
+        ("--windows", "4:1,4:2,4:2", "4:2"),
     ] {
-        let said = format!("{option} has a value twice");
+        let said = format!("{option} has {value} twice: name each value once");
         refuse(&["--grid", option, list], &said);
     }
     refuse(

@@ -63,7 +63,10 @@ fn first_text(error: &str) -> Option<(String, &str)> {
             }
             '\\' => match characters.next()?.1 {
                 'n' => text.push('\n'),
-                other => text.push(other),
+                't' => text.push('\t'),
+                shown @ ('"' | '\'' | '\\') => text.push(shown),
+                // Others stay escaped: they stand for characters that do not show.
+                other => text.extend(['\\', other]),
             },
             other => text.push(other),
         }
@@ -92,6 +95,23 @@ mod tests {
             "a task of stage 1 failed: partition 0 of \"points\" has 3 rows"
         );
         assert_eq!(readable("Cancelled"), "Cancelled");
+    }
+
+    #[test]
+    fn escapes_of_what_shows_are_decoded() {
+        let failure = |message: &str| {
+            format!(
+                "Job failed due to stage 1 failed: Task failed due to runtime execution error: \
+                 DataFusionError(Execution({message:?}))"
+            )
+        };
+        for (message, said) in [
+            ("'a\tb\n' \\ \"ä\"", "'a\tb\n' \\ \"ä\""),
+            ("a\r\0\u{1b}[1m", "a\\r\\0\\u{1b}[1m"),
+        ] {
+            let said = format!("a task of stage 1 failed: {said}");
+            assert_eq!(readable(&failure(message)), said);
+        }
     }
 
     #[test]

@@ -37,13 +37,13 @@ pub async fn open(
 pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let mut head = Vec::new();
     raw.by_ref()
-        .take(Format::HEAD as u64)
+        .take(Format::HEAD_BYTES as u64)
         .read_to_end(&mut head)?;
     if head.is_empty() {
         let message = "it has no bytes: copy or download it again";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-    let format = Format::of(&head);
+    let format = Format::from_head(&head);
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let text: Box<dyn Read + Send> = match format {
         Format::Plain => Box::new(whole),

@@ -15,6 +15,7 @@ use datafusion::prelude::{CsvReadOptions, ParquetReadOptions, SessionConfig, Ses
 use gridstride_ballista::{Cluster, LEVELS, cluster_session, config, log_to_stderr};
 use gridstride_datafusion::config::{DeviceName, GridstrideConfig};
 use gridstride_datafusion::fasta::register_fasta;
+use tokio::runtime::Runtime;
 
 use crate::output::Output;
 
@@ -69,10 +70,23 @@ struct Args {
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let args = Args::parse();
     log_to_stderr(&args.log);
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("gridstride-sql: cannot start threads: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = runtime.block_on(answer(args));
+    // A call that computes for a query that was given up does not keep the program.
+    runtime.shutdown_background();
+    code
+}
+
+async fn answer(args: Args) -> ExitCode {
     let patience = args.timeout.map(Duration::from_secs);
     let work = async {
         tokio::select! {
