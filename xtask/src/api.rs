@@ -2,14 +2,13 @@
 //! change of them is seen in review.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::Deserialize;
 
-use crate::{Result, workspace};
+use crate::{Result, cargo, workspace};
 
 /// Published libraries without a file, since programs do not name their items.
 const INTERNAL: [&str; 11] = [
@@ -133,7 +132,8 @@ pub fn list(check: bool) -> Result<()> {
 
 /// The public items of each library, a line an item.
 fn lists() -> Result<BTreeMap<String, String>> {
-    let output = cargo()
+    let output = cargo::command()
+        .current_dir(workspace())
         .args(["metadata", "--no-deps", "--format-version=1"])
         .stderr(Stdio::inherit())
         .output()?;
@@ -167,7 +167,8 @@ fn lists() -> Result<BTreeMap<String, String>> {
 /// Has rustdoc describe the libraries as JSON. Its format is unstable: the version of the crate
 /// public-api fits that of rust-toolchain.toml.
 fn document<'a>(packages: impl Iterator<Item = &'a &'a Package>) -> Result<()> {
-    let mut command = cargo();
+    let mut command = cargo::command();
+    command.current_dir(workspace());
     command.args(["doc", "--quiet", "--no-deps"]);
     for package in packages {
         command.args(["--package", &package.name]);
@@ -210,11 +211,4 @@ fn show_difference(present: &str, now: &str) {
             println!("{sign}{line}");
         }
     }
-}
-
-fn cargo() -> Command {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
-    command.current_dir(workspace());
-    command
 }

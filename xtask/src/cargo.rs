@@ -40,10 +40,34 @@ struct Profile {
     test: bool,
 }
 
+/// A command of the cargo that runs this program.
+pub fn command() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    Command::new(cargo)
+}
+
+/// The folder into which cargo compiles.
+pub fn target() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    workspace().join(target.unwrap_or_else(|| OsString::from("target")))
+}
+
+/// Fails unless rustfmt would change nothing.
+pub fn require_formatted() -> Result<()> {
+    let check = command()
+        .args(["fmt", "--all", "--check"])
+        .current_dir(workspace())
+        .stdout(Stdio::null())
+        .status()?;
+    match check.success() {
+        true => Ok(()),
+        false => Err("sources are not formatted: run cargo fmt --all first".into()),
+    }
+}
+
 /// Runs cargo, and reads from its messages which programs it built; `stripped`: without symbols.
 pub fn build(arguments: &[&str], stripped: bool) -> Result<Vec<Program>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
+    let mut command = command();
     if stripped {
         command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     }

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use ::new_kernel::Checkout;
 use cuda_builder::DeviceCompiler;
 use toml::Table;
 
-use crate::{Result, race, workspace};
+use crate::{Result, cargo, race, workspace};
 
 /// Arguments of cargo.
 type Arguments = &'static [&'static str];
@@ -411,18 +410,15 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
 /// compiled crates are shared. Clippy compiles the packages of the folder, unless the compiler is
 /// that of the race detector, which `finds_races` chooses.
 fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
-    let target = workspace().join(target);
     // The caller's setting, so that crates are not compiled again. The race detector needs lines.
     let debug = match std::env::var_os("CARGO_PROFILE_DEV_DEBUG") {
         Some(setting) if !finds_races => setting,
         _ => OsString::from("line-tables-only"),
     };
-    let mut command = Command::new(cargo);
-    command.env("CARGO_TARGET_DIR", &target);
+    let mut command = cargo::command();
+    command.env("CARGO_TARGET_DIR", cargo::target());
     match finds_races {
-        true => command.envs(race::environment(target)),
+        true => command.envs(race::environment()),
         false => command
             .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
             .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__"),

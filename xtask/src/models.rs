@@ -1,9 +1,8 @@
 //! The models of what threads share, and the tests that miri runs.
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Result, cargo, workspace};
+use crate::{Result, cargo};
 
 /// Arguments of cargo for each package that miri tests. It runs neither the coroutines of the
 /// simulator nor calls of the driver, and needs minutes for what shares work among threads.
@@ -39,9 +38,7 @@ pub fn interpret() -> Result<()> {
 
 /// Runs tests in a target folder of their own, so that their flags do not compile everything else again.
 pub fn finish(command: &mut Command, folder: &str) -> Result<()> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| workspace().join("target"));
-    match cargo::test(command.env("CARGO_TARGET_DIR", target.join(folder)))? {
+    match cargo::test(command.env("CARGO_TARGET_DIR", cargo::target().join(folder)))? {
         0 => Err(format!("{command:?} runs no test").into()),
         _ => Ok(()),
     }

@@ -10,10 +10,12 @@ use cuda_builder::{
 };
 
 use crate::kernels::{self, Kernels};
-use crate::{Result, ptxas};
+use crate::{Result, cargo, ptxas};
 
-/// Builds the PTX of the named kernel crates into their folders and records it.
+/// Builds the PTX of the named kernel crates into their folders and records it, with a hash of the
+/// sources, which are formatted.
 pub fn rebuild(names: &[String]) -> Result<()> {
+    cargo::require_formatted()?;
     let mut table = ptxas::table();
     let mut failures = Vec::new();
     let chosen = kernels::find(names)?;

@@ -1,8 +1,6 @@
 //! Tests of kernels under the simulator's race detector.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::{Result, cargo, workspace};
 
@@ -12,22 +10,19 @@ const TESTS: [(&str, &[&str]); 2] = [
     ("gridstride", &["kernels", "cuda_std"]),
 ];
 
-/// The variables with which cargo compiles for the race detector. `target` is the usual target
-/// folder.
-pub fn environment(target: PathBuf) -> [(&'static str, PathBuf); 2] {
+/// The variables with which cargo compiles for the race detector.
+pub fn environment() -> [(&'static str, PathBuf); 2] {
     let wrapper = workspace().join("crates/simt/race-rustc");
     // Cargo takes crates with and without the wrapper for the same.
     [
         ("RUSTC_WRAPPER", wrapper),
-        ("CARGO_TARGET_DIR", target.join("race")),
+        ("CARGO_TARGET_DIR", cargo::target().join("race")),
     ]
 }
 
 /// Runs tests whose names contain one of `filters`, all without any; `package`: only those of one
 /// package.
 pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| OsString::from("target"));
     let packages = TESTS.iter().map(|(name, _)| *name);
     if let Some(package) = package
         && !packages.clone().any(|name| name == package)
@@ -40,13 +35,13 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         if package.is_some_and(|package| package != name) {
             continue;
         }
-        let mut command = Command::new(&program);
+        let mut command = cargo::command();
         command
             .args(["test", "-p", name, "--features", "race-detector"])
             .args(programs.iter().flat_map(|program| ["--test", program]))
             .arg("--")
             .args(filters)
-            .envs(environment(workspace().join(&target)))
+            .envs(environment())
             // Every access has its price.
             .env("GRIDSTRIDE_TEST_SMALL", "1");
         count += cargo::test(&mut command)?;

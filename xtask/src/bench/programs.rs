@@ -73,17 +73,13 @@ fn arguments<'a>(folder: &str, names: &[&'a str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-    use std::process::Command;
-
     use super::*;
     use crate::bench::steps::STEPS;
     use crate::workspace;
 
     #[test]
     fn cargo_builds_the_programs_of_all_steps() {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-        let mut metadata = Command::new(cargo);
+        let mut metadata = cargo::command();
         metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);
         let output = metadata.current_dir(workspace()).output().unwrap();
         let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

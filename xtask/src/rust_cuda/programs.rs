@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use super::checkout::{Checkout, HOSTS, ours};
 use super::compile::programs_ptx;
-use crate::Result;
+use crate::{Result, cargo};
 
 const SIMULATED: &str = include_str!("programs/simulated.rs.txt");
 const LOAD_PTX: &str = include_str!("programs/load_ptx.rs.txt");
@@ -99,8 +99,7 @@ fn write_packages(checkout: &Checkout) -> Result<()> {
 }
 
 fn cargo(checkout: &Checkout) -> Command {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = cargo::command();
     command
         .env_remove("CARGO_TARGET_DIR")
         .current_dir(&checkout.folder);
