@@ -29,6 +29,7 @@ use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::phase;
 use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed, warn};
+use crate::tensor_sketch::args::Windows;
 use args::Args;
 use comparison::Comparison;
 use estimates::Estimates;

@@ -1,16 +1,19 @@
 //! The order of sequences in a heat map.
 
+use anyhow::Result;
 use kodama::{Method, linkage};
 use ndarray::ArrayView2;
 
+use crate::common::memory::room_for;
+
 /// Returns the rows of a square matrix of distances in an order in which near ones stand together:
 /// that of a hierarchical clustering with average linkage.
-pub fn order(distances: ArrayView2<f64>) -> Vec<usize> {
+pub fn order(distances: ArrayView2<f64>) -> Result<Vec<usize>> {
     let rows = distances.nrows();
     if rows < 2 {
-        return (0..rows).collect();
+        return Ok((0..rows).collect());
     }
-    let mut above: Vec<f64> = Vec::with_capacity(rows * (rows - 1) / 2);
+    let mut above: Vec<f64> = room_for(rows * (rows - 1) / 2)?;
     for (i, row) in distances.outer_iter().enumerate() {
         above.extend(row.iter().skip(i + 1));
     }
@@ -25,7 +28,7 @@ pub fn order(distances: ArrayView2<f64>) -> Vec<usize> {
             Some(step) => waiting.extend([steps[step].cluster2, steps[step].cluster1]),
         }
     }
-    order
+    Ok(order)
 }
 
 #[cfg(test)]
@@ -38,7 +41,7 @@ mod tests {
     fn near_rows_stand_together() {
         let places: [f64; 6] = [0.0, 10.0, 1.0, 11.0, 0.5, 10.5];
         let distances = Array2::from_shape_fn((6, 6), |(i, j)| (places[i] - places[j]).abs());
-        let order = order(distances.view());
+        let order = order(distances.view()).unwrap();
         let is_low: Vec<bool> = order.iter().map(|&row| places[row] < 5.0).collect();
         assert_eq!(
             is_low.windows(2).filter(|pair| pair[0] != pair[1]).count(),
@@ -53,7 +56,7 @@ mod tests {
     #[test]
     fn few_and_identical_rows_have_an_order() {
         for rows in 0..4 {
-            let mut order = order(Array2::zeros((rows, rows)).view());
+            let mut order = order(Array2::zeros((rows, rows)).view()).unwrap();
             order.sort_unstable();
             assert_eq!(order, (0..rows).collect::<Vec<_>>());
         }

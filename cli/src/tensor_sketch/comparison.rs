@@ -115,7 +115,7 @@ impl Outputs {
             let tree = tree.as_ref().filter(|_| wants_tree);
             let order = match tree {
                 Some(tree) => Layout::new(tree).leaves,
-                None => clustering::order(distances.view()),
+                None => clustering::order(distances.view())?,
             };
             let map = HeatMap {
                 names,

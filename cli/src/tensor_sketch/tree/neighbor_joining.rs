@@ -10,6 +10,7 @@ use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::{Kind, Tree};
+use crate::common::memory::room_for;
 use crate::common::progress;
 use crate::common::report::warn;
 
@@ -39,7 +40,7 @@ pub fn neighbor_joining(distances: ArrayView2<f64>) -> Result<Tree> {
         );
     }
     let progress = progress::count("joining", leaves as u64, "sketches");
-    let tree = Joining::new(distances).join(&progress);
+    let tree = Joining::new(distances)?.join(&progress);
     progress.finish_and_clear();
     Ok(tree)
 }
@@ -83,15 +84,17 @@ struct Pair {
 }
 
 impl Joining {
-    fn new(distances: ArrayView2<f64>) -> Joining {
+    fn new(distances: ArrayView2<f64>) -> Result<Joining> {
         let leaves = distances.nrows();
         let mut tree = Tree { nodes: Vec::new() };
-        Joining {
+        let mut copied = room_for(distances.len())?;
+        copied.extend(distances);
+        Ok(Joining {
             node: (0..leaves).map(|row| tree.push(Kind::Leaf(row))).collect(),
             places: (0..leaves).collect(),
-            distances: distances.iter().copied().collect(),
+            distances: copied,
             tree,
-        }
+        })
     }
 
     fn join(mut self, progress: &ProgressBar) -> Tree {
