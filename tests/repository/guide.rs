@@ -232,6 +232,7 @@ const BEYOND_THE_CLUSTER: u32 = 4;
 const NO_ARRIVALS: u32 = 5;
 const INITIALISED_AGAIN: u32 = 6;
 const MANY_BYTES: u32 = 7;
+const NO_ARRIVAL: u32 = 8;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -248,6 +249,9 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
         }
         if mistake == MANY_BYTES {
             barrier.arrive_and_expect(1 << 20);
+        }
+        if mistake == NO_ARRIVAL {
+            barrier.wait(0);
         }
         if mistake == BEYOND_THE_CLUSTER {
             barrier.arrive_at(2);
@@ -346,6 +350,7 @@ fn every_mistake_has_its_message() {
         on_barrier(NO_ARRIVALS),
         on_barrier(INITIALISED_AGAIN),
         on_barrier(MANY_BYTES),
+        on_barrier(NO_ARRIVAL),
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);

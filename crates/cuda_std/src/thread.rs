@@ -298,6 +298,6 @@ pub fn nanosleep(nanoseconds: u32) {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         let _ = nanoseconds;
-        crate::host::lane().pause(core::panic::Location::caller());
+        crate::host::lane().pause(None, core::panic::Location::caller());
     }
 }

@@ -275,7 +275,7 @@ unsafe impl Lane for Alone {
     fn sync_threads(&self, site: &'static Location<'static>) {
         panic!("barrier at {site}");
     }
-    fn pause(&self, site: &'static Location<'static>) {
+    fn pause(&self, _: Option<usize>, site: &'static Location<'static>) {
         panic!("pause at {site}");
     }
     fn warp(

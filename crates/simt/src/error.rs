@@ -1,7 +1,7 @@
 //! Errors of launches.
 
 use crate::race::Race;
-use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
+use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, Phase, WarpOperation};
 use std::fmt;
 use std::panic::Location;
 
@@ -184,15 +184,30 @@ pub enum SimError {
         finished: Vec<Dim3>,
     },
 
-    /// All blocks wait until another thread writes something or arrives at an mbarrier.
+    /// All blocks wait, and a thread for what another one writes.
     #[error(
         "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
-         only for one that is known to have started, and a phase of an mbarrier ends when all its arrivals and \
-         bytes have come"
+         only for one that is known to have started"
     )]
     AllWait {
         /// A thread that waits.
         place: Place,
+        /// The place of the call.
+        site: Site,
+    },
+
+    /// All blocks wait, and a thread for the end of a phase of an mbarrier.
+    #[error(
+        "{place} waits at {site} for the barrier at {address} of the dynamic shared memory, but all blocks that \
+         run wait; {phase}"
+    )]
+    PhaseNotOver {
+        /// A thread that waits.
+        place: Place,
+        /// The barrier's place, in bytes from the start of dynamic shared memory.
+        address: usize,
+        /// What the phase lacks.
+        phase: Phase,
         /// The place of the call.
         site: Site,
     },

@@ -11,7 +11,7 @@ use crate::warp;
 use crate::watch::{Busy, Watch};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
-use cuda_std::host;
+use cuda_std::host::{self, Phase};
 use cuda_std::warp::WARP_SIZE;
 
 pub(crate) type Routine<'a> = Coroutine<(), (), (), &'a mut DefaultStack>;
@@ -133,13 +133,20 @@ impl<'a> Schedule<'a> {
             return Ok(());
         }
         let thread = &self.threads[self.runnable[0] as usize];
-        match thread.state.get() {
-            State::Paused(site) => Err(SimError::AllWait {
-                place: thread.place(),
+        let State::Paused(site, barrier) = thread.state.get() else {
+            unreachable!("it is among the paused");
+        };
+        let place = thread.place();
+        let present = |address| Some((address, Phase::of(thread, address)?));
+        Err(match barrier.and_then(present) {
+            Some((address, phase)) => SimError::PhaseNotOver {
+                place,
+                address,
+                phase,
                 site,
-            }),
-            _ => unreachable!("it is among the paused"),
-        }
+            },
+            None => SimError::AllWait { place, site },
+        })
     }
 
     /// Runs every runnable thread to its next synchronisation point or its end.
@@ -148,7 +155,7 @@ impl<'a> Schedule<'a> {
         for &index in &self.runnable {
             self.current = index as usize;
             let thread = &self.threads[self.current];
-            let had_paused = matches!(thread.state.get(), State::Paused(_));
+            let had_paused = matches!(thread.state.get(), State::Paused(..));
             let routine = &mut routines[self.current];
             // SAFETY: launches do not nest, so the coroutine is never suspended within another
             // `enter`; `threads` outlives the coroutines, and so the calls in which they are
@@ -163,7 +170,7 @@ impl<'a> Schedule<'a> {
             match thread.state.get() {
                 State::Barrier(site) => self.barrier.arrive(site),
                 State::Warp(_) => self.in_warp_operation += 1,
-                State::Paused(_) => {
+                State::Paused(..) => {
                     self.is_waiting &= had_paused;
                     self.paused.push(index);
                     continue;

@@ -29,8 +29,9 @@ pub(crate) enum State {
     Runnable,
     Barrier(Site),
     Warp(WarpCall),
-    /// Waits until a thread of this block or another writes something.
-    Paused(Site),
+    /// Waits until a thread of this block or another writes something, or for an mbarrier at this
+    /// place of the dynamic shared memory.
+    Paused(Site, Option<usize>),
     Finished,
 }
 
@@ -38,7 +39,7 @@ impl State {
     pub(crate) fn activity(self) -> Option<Activity> {
         match self {
             Self::Runnable => None,
-            Self::Paused(site) => Some(Activity::Waiting(site)),
+            Self::Paused(site, _) => Some(Activity::Waiting(site)),
             Self::Finished => Some(Activity::Finished),
             Self::Barrier(site) => Some(Activity::AtBarrier(site)),
             Self::Warp(call) => Some(Activity::InWarpOperation {

@@ -123,9 +123,9 @@ unsafe impl Lane for Thread<'_> {
         }
     }
 
-    fn pause(&self, site: Site) {
+    fn pause(&self, barrier: Option<usize>, site: Site) {
         if !self.is_unwinding() {
-            self.wait(State::Paused(site));
+            self.wait(State::Paused(site, barrier));
         }
     }
 
@@ -271,7 +271,7 @@ unsafe impl Lane for Thread<'_> {
             meetings.set(before + 1);
         }
         while meetings.get() == before {
-            self.wait(State::Paused(site));
+            self.wait(State::Paused(site, None));
         }
         self.order(Ordered::Acquire {
             address,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SEEDS, launch, slice_mut, under_all_schedules};
-use cuda_std::host::{LaunchConfig, Misuse, TensorTiles};
+use cuda_std::host::{LaunchConfig, Misuse, Phase, TensorTiles};
 use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::tensor::{self, TensorMap};
@@ -372,7 +372,52 @@ fn memory_without_a_barrier_is_found_whatever_its_bytes() {
     }
 }
 
-/// Waits for bytes that no copy brings.
+/// Waits for two arrivals and 64 bytes, of which one arrival comes, in the phase after the first.
+#[kernel]
+unsafe fn waits_in_vain() {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()).offset(8));
+    // SAFETY: no copy is started.
+    unsafe {
+        barrier.init(2);
+        barrier.arrive();
+        barrier.arrive();
+        barrier.wait(0);
+        barrier.arrive_and_expect(64);
+        barrier.wait(1);
+    }
+}
+
+#[test]
+fn what_a_phase_lacks_is_reported() {
+    let config = LaunchConfig::new(2, 1).with_shared_bytes(16);
+    let error = launch(&Simulator::default(), &waits_in_vain, config, ()).unwrap_err();
+    let lacks = Phase {
+        parity: 1,
+        arrivals: 2,
+        missing: 1,
+        bytes: 64,
+    };
+    assert!(
+        matches!(error, SimError::PhaseNotOver { address: 8, phase, .. } if phase == lacks),
+        "{error}"
+    );
+    let said = error.to_string();
+    let said = said.rsplit_once("; ").unwrap().1;
+    assert_eq!(
+        said,
+        "its phase of parity 1 lacks 1 of 2 arrivals and 64 bytes"
+    );
+    let early = Phase {
+        bytes: -16,
+        ..lacks
+    };
+    assert_eq!(
+        early.to_string(),
+        "its phase of parity 1 lacks 1 of 2 arrivals and has 16 bytes more than were expected"
+    );
+}
+
+/// Expects bytes that no copy brings.
 #[kernel]
 unsafe fn expects(bytes: u32, more: u32) {
     let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));

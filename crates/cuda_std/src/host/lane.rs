@@ -67,8 +67,9 @@ pub unsafe trait Lane {
     fn sync_threads(&self, site: &'static Location<'static>);
 
     /// Lets other threads run, of this block and of others, since the thread waits for what one of
-    /// them writes.
-    fn pause(&self, site: &'static Location<'static>);
+    /// them writes, or for the end of a phase of the [barrier](crate::mbarrier) at `barrier` of the
+    /// dynamic shared memory.
+    fn pause(&self, barrier: Option<usize>, site: &'static Location<'static>);
 
     /// Whether the thread unwinds, so that it must not wait for others.
     fn is_unwinding(&self) -> bool {

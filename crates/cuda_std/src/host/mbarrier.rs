@@ -4,6 +4,7 @@ use super::Misuse;
 use super::access::Ordered;
 use super::lane::{BlockOfCluster, Lane, lane, own_block};
 use crate::shared::SharedAddress;
+use core::fmt;
 use core::panic::Location;
 use std::collections::BTreeSet;
 
@@ -11,16 +12,41 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Barriers(BTreeSet<usize>);
 
-/// The content of a barrier, 8 bytes of shared memory.
-#[derive(Clone, Copy)]
-struct State {
-    /// Arrivals that end a phase, and those that are still missing in this one.
-    arrivals: u16,
-    missing: u16,
+/// The present phase of a [barrier](crate::mbarrier): its content, 8 bytes of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The parity of the phase: 0 for the first one.
+    pub parity: u32,
+    /// Arrivals that end each phase.
+    pub arrivals: u16,
+    /// Those that are still missing in this one.
+    pub missing: u16,
     /// Expected bytes that have not been copied. Bytes may come before they are expected.
-    bytes: i32,
-    /// The parity of the present phase.
-    parity: bool,
+    pub bytes: i32,
+}
+
+/// Says what is missing: `its phase of parity 0 lacks 1 of 2 arrivals and 64 bytes`.
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Phase {
+            parity,
+            arrivals,
+            missing,
+            bytes,
+        } = self;
+        write!(
+            f,
+            "its phase of parity {parity} lacks {missing} of {arrivals} arrivals and "
+        )?;
+        match bytes {
+            0.. => write!(f, "{bytes} bytes"),
+            _ => write!(
+                f,
+                "has {} bytes more than were expected",
+                bytes.unsigned_abs()
+            ),
+        }
+    }
 }
 
 /// Marks a barrier that nothing has overwritten: other bytes are seldom these.
@@ -34,19 +60,25 @@ pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
 /// The most bytes that a phase can wait for, as on GPUs.
 pub(super) const MOST_BYTES: i32 = 0xf_ffff;
 
-impl State {
-    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<State, Misuse> {
+impl Phase {
+    /// The phase of the barrier at `address` of the dynamic shared memory of the lane's block, if a
+    /// barrier is there.
+    pub fn of(lane: &dyn Lane, address: usize) -> Option<Phase> {
+        Phase::read(own_block(lane), address).ok()
+    }
+
+    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<Phase, Misuse> {
         let bits = u64::from_le_bytes(block.shared().read(BYTES, address)?);
         // Uninitialised memory has the mark now and then, where no barrier is.
         if bits >> 56 << 56 != MARK || !block.barriers.borrow().0.contains(&address) {
             return Err(Misuse::NotABarrier { address });
         }
-        Ok(State {
+        Ok(Phase {
             arrivals: (bits & MOST_ARRIVALS) as u16,
             missing: (bits >> 14 & MOST_ARRIVALS) as u16,
             // 25 bits with a sign.
             bytes: ((bits >> 28) as u32 as i32) << 7 >> 7,
-            parity: bits >> 55 & 1 == 1,
+            parity: (bits >> 55 & 1) as u32,
         })
     }
 
@@ -60,11 +92,11 @@ impl State {
     }
 
     /// Begins the next phase if this one is over.
-    fn turned(self) -> State {
+    fn turned(self) -> Phase {
         match (self.missing, self.bytes) {
-            (0, 0) => State {
+            (0, 0) => Phase {
                 missing: self.arrivals,
-                parity: !self.parity,
+                parity: self.parity ^ 1,
                 ..self
             },
             _ => self,
@@ -76,9 +108,9 @@ impl State {
 fn change(
     block: BlockOfCluster<'_>,
     address: usize,
-    change: impl FnOnce(State) -> Result<State, Misuse>,
+    change: impl FnOnce(Phase) -> Result<Phase, Misuse>,
 ) -> Result<(), Misuse> {
-    change(State::read(block, address)?)?
+    change(Phase::read(block, address)?)?
         .turned()
         .write(block, address)
 }
@@ -103,14 +135,14 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
             return Err(Misuse::Arrivals { arrivals });
         }
         let (block, address) = (own_block(lane), at.bits() as usize);
-        if State::read(block, address).is_ok() {
+        if Phase::read(block, address).is_ok() {
             return Err(Misuse::InitialisedAgain { address });
         }
-        let state = State {
+        let state = Phase {
             arrivals: arrivals as u16,
             missing: arrivals as u16,
             bytes: 0,
-            parity: false,
+            parity: 0,
         };
         state.write(block, address)?;
         block.barriers.borrow_mut().0.insert(address);
@@ -121,7 +153,7 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
 pub(crate) fn invalidate(at: SharedAddress, site: &'static Location<'static>) {
     perform(site, |lane| {
         let (block, address) = (own_block(lane), at.bits() as usize);
-        State::read(block, address)?;
+        Phase::read(block, address)?;
         block.barriers.borrow_mut().0.remove(&address);
         block.shared().write(BYTES, address, [0xff; 8])
     });
@@ -160,7 +192,7 @@ fn arrive_in(
         let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
         let expected = state.bytes.checked_add_unsigned(bytes);
         let expected = expected.filter(|&expected| expected <= MOST_BYTES);
-        Ok(State {
+        Ok(Phase {
             missing,
             bytes: expected.ok_or(Misuse::TooManyBytes { address, bytes })?,
             ..state
@@ -175,7 +207,7 @@ pub(super) fn complete(
     bytes: usize,
 ) -> Result<(), Misuse> {
     change(block, address, |state| {
-        Ok(State {
+        Ok(Phase {
             bytes: state.bytes.wrapping_sub(bytes as i32),
             ..state
         })
@@ -185,14 +217,14 @@ pub(super) fn complete(
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
     perform(site, |lane| {
         let (block, address) = (own_block(lane), at.bits() as usize);
-        let is_over = || Ok(State::read(block, address)?.parity != (parity & 1 == 1));
+        let is_over = || Ok(Phase::read(block, address)?.parity != parity & 1);
         while !is_over()? {
             // Copies that are as late as they may be are made now.
             super::tensor::finish(block, address)?;
             if is_over()? {
                 break;
             }
-            lane.pause(site);
+            lane.pause(Some(address), site);
         }
         lane.order(Ordered::Acquire {
             address: block.shared().address(address),
