@@ -31,7 +31,7 @@ struct Crate {
 
 /// The crates of a page stand together. Files whose names begin with no crate's name belong to the
 /// first one.
-const CRATES: [Crate; 8] = [
+const CRATES: [Crate; 9] = [
     Crate {
         name: "row_sums",
         is_shipped: false,
@@ -63,6 +63,14 @@ const CRATES: [Crate; 8] = [
         page: "your-own-kernels.md",
         runs: &[&["run"]],
         runs_of_device: &[&["check", "--features", "cuda"]],
+        finds_races: false,
+    },
+    Crate {
+        name: "samples",
+        is_shipped: false,
+        page: "coming-from-cuda.md",
+        runs: &[&["fmt", "--check"], &["test"]],
+        runs_of_device: &[],
         finds_races: false,
     },
     Crate {
