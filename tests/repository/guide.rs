@@ -232,7 +232,7 @@ const BEYOND_THE_CLUSTER: u32 = 4;
 const NO_ARRIVALS: u32 = 5;
 const INITIALISED_AGAIN: u32 = 6;
 const MANY_BYTES: u32 = 7;
-const NO_ARRIVAL: u32 = 8;
+const WAITS_IN_VAIN: u32 = 8;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -250,7 +250,7 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
         if mistake == MANY_BYTES {
             barrier.arrive_and_expect(1 << 20);
         }
-        if mistake == NO_ARRIVAL {
+        if mistake == WAITS_IN_VAIN {
             barrier.wait(0);
         }
         if mistake == BEYOND_THE_CLUSTER {
@@ -350,7 +350,7 @@ fn every_mistake_has_its_message() {
         on_barrier(NO_ARRIVALS),
         on_barrier(INITIALISED_AGAIN),
         on_barrier(MANY_BYTES),
-        on_barrier(NO_ARRIVAL),
+        on_barrier(WAITS_IN_VAIN),
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);

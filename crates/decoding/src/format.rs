@@ -19,7 +19,8 @@ impl Format {
     /// How many bytes at the start of a file tell its format.
     pub const HEAD_BYTES: usize = 10;
 
-    /// Tells the format by the first bytes of a file: [`HEAD_BYTES`](Self::HEAD_BYTES) of them, or all.
+    /// Returns the format of a file that begins with `head`: its first
+    /// [`HEAD_BYTES`](Self::HEAD_BYTES) bytes, or all of them if there are fewer.
     ///
     /// # Examples
     /// ```

@@ -92,7 +92,7 @@ impl Checkout {
     }
 }
 
-/// As manifests name it.
+/// Writes the path of the checkout: relative to the crate if the checkout is beside it, else absolute.
 impl fmt::Display for Checkout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -11,8 +11,9 @@ use new_kernel::create;
 const USAGE: &str = "\
 Usage: gridstride_new_kernel NAME
 
-Writes a crate with a GPU kernel into the new folder NAME, such as blur: the kernel crate and its build
-script, a launch, tests on the CPU and in the simulator, an example and a benchmark.";
+Writes a crate with a GPU kernel into the new folder NAME, such as blur: the
+kernel crate and its build script, a launch, tests on the CPU and in the
+simulator, an example and a benchmark.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,7 +30,10 @@ fn main() -> ExitCode {
     };
     match create(name, Path::new(name), None) {
         Ok(created) => {
-            println!("{name} is written and depends on {}", created.checkout);
+            println!(
+                "{name} depends on the checkout of gridstride in {}",
+                created.checkout
+            );
             println!("next: cd {name} && cargo test");
             ExitCode::SUCCESS
         }

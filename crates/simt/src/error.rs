@@ -1,7 +1,7 @@
 //! Errors of launches.
 
 use crate::race::Race;
-use cuda_std::host::{BlockBound, Dim3, LaunchError, Misuse, Phase, WarpOperation};
+use cuda_std::host::{BarrierPhase, BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
 use std::fmt;
 use std::panic::Location;
 
@@ -184,7 +184,7 @@ pub enum SimError {
         finished: Vec<Dim3>,
     },
 
-    /// All blocks wait, and a thread for what another one writes.
+    /// All blocks wait, and this thread waits for a value that another thread writes.
     #[error(
         "{place} waits at {site} for what another thread writes, but all blocks that run wait; a block may wait \
          only for one that is known to have started"
@@ -196,7 +196,7 @@ pub enum SimError {
         site: Site,
     },
 
-    /// All blocks wait, and a thread for the end of a phase of an mbarrier.
+    /// All blocks wait, and this thread waits for the end of a phase of an mbarrier.
     #[error(
         "{place} waits at {site} for the barrier at {address} of the dynamic shared memory, but all blocks that \
          run wait; {phase}"
@@ -207,7 +207,7 @@ pub enum SimError {
         /// The barrier's place, in bytes from the start of dynamic shared memory.
         address: usize,
         /// What the phase lacks.
-        phase: Phase,
+        phase: BarrierPhase,
         /// The place of the call.
         site: Site,
     },

@@ -11,7 +11,7 @@ use crate::warp;
 use crate::watch::{Busy, Watch};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
-use cuda_std::host::{self, Phase};
+use cuda_std::host::{self, BarrierPhase};
 use cuda_std::warp::WARP_SIZE;
 
 pub(crate) type Routine<'a> = Coroutine<(), (), (), &'a mut DefaultStack>;
@@ -132,21 +132,28 @@ impl<'a> Schedule<'a> {
         if self.busy.as_mut().is_none_or(Busy::wait) {
             return Ok(());
         }
-        let thread = &self.threads[self.runnable[0] as usize];
-        let State::Paused(site, barrier) = thread.state.get() else {
-            unreachable!("it is among the paused");
-        };
-        let place = thread.place();
-        let present = |address| Some((address, Phase::of(thread, address)?));
-        Err(match barrier.and_then(present) {
-            Some((address, phase)) => SimError::PhaseNotOver {
-                place,
+        let paused = self.runnable.iter().map(|&index| {
+            let thread = &self.threads[index as usize];
+            match thread.state.get() {
+                State::Paused(site, barrier) => (thread, site, barrier),
+                _ => unreachable!("it is among the paused"),
+            }
+        });
+        // A thread at an mbarrier first: the phase says what is missing.
+        let phases = paused.clone().filter_map(|(thread, site, barrier)| {
+            let address = barrier?;
+            Some(SimError::PhaseNotOver {
+                place: thread.place(),
                 address,
-                phase,
+                phase: BarrierPhase::at(thread, address)?,
                 site,
-            },
-            None => SimError::AllWait { place, site },
-        })
+            })
+        });
+        let others = paused.map(|(thread, site, _)| SimError::AllWait {
+            place: thread.place(),
+            site,
+        });
+        Err(phases.chain(others).next().expect("a thread waits"))
     }
 
     /// Runs every runnable thread to its next synchronisation point or its end.

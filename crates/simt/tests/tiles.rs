@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SEEDS, launch, slice_mut, under_all_schedules};
-use cuda_std::host::{LaunchConfig, Misuse, Phase, TensorTiles};
+use cuda_std::host::{BarrierPhase, LaunchConfig, Misuse, TensorTiles};
 use cuda_std::mbarrier::{self, Barrier};
 use cuda_std::prelude::*;
 use cuda_std::tensor::{self, TensorMap};
@@ -391,7 +391,7 @@ unsafe fn waits_in_vain() {
 fn what_a_phase_lacks_is_reported() {
     let config = LaunchConfig::new(2, 1).with_shared_bytes(16);
     let error = launch(&Simulator::default(), &waits_in_vain, config, ()).unwrap_err();
-    let lacks = Phase {
+    let lacks = BarrierPhase {
         parity: 1,
         arrivals: 2,
         missing: 1,
@@ -407,7 +407,7 @@ fn what_a_phase_lacks_is_reported() {
         said,
         "its phase of parity 1 lacks 1 of 2 arrivals and 64 bytes"
     );
-    let early = Phase {
+    let early = BarrierPhase {
         bytes: -16,
         ..lacks
     };
@@ -415,6 +415,41 @@ fn what_a_phase_lacks_is_reported() {
         early.to_string(),
         "its phase of parity 1 lacks 1 of 2 arrivals and has 16 bytes more than were expected"
     );
+}
+
+/// Thread 0 waits for what nobody writes, thread 1 for an arrival that does not come.
+#[kernel]
+unsafe fn polls_and_waits(flag: DeviceSliceMut<u32>) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: the flag is there, and all accesses are atomic; thread 1 alone uses the barrier.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            while atomic::load(flag.address(0)) == 0 {
+                thread::nanosleep(100);
+            }
+        } else {
+            barrier.init(1);
+            barrier.wait(0);
+        }
+    }
+}
+
+#[test]
+fn a_thread_at_a_barrier_is_reported_before_others() {
+    let config = LaunchConfig::new(1, 2).with_shared_bytes(8);
+    let mut flag = [0];
+    for seed in [1, 2] {
+        let simulator = Simulator::with_seed(seed);
+        let error = launch(
+            &simulator,
+            &polls_and_waits,
+            config,
+            (slice_mut(&mut flag),),
+        );
+        let error = error.unwrap_err();
+        let is_phase = matches!(error, SimError::PhaseNotOver { place, .. } if place.thread.x == 1);
+        assert!(is_phase, "{error}");
+    }
 }
 
 /// Expects bytes that no copy brings.

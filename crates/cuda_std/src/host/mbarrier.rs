@@ -12,23 +12,24 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct Barriers(BTreeSet<usize>);
 
-/// The present phase of a [barrier](crate::mbarrier): its content, 8 bytes of shared memory.
+/// The current phase of a [barrier](crate::mbarrier), as the 8 bytes of the barrier hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
-    /// The parity of the phase: 0 for the first one.
+pub struct BarrierPhase {
+    /// The parity of the phase: 0 for the first phase.
     pub parity: u32,
-    /// Arrivals that end each phase.
+    /// The number of arrivals that ends a phase.
     pub arrivals: u16,
-    /// Those that are still missing in this one.
+    /// The number of arrivals that this phase still lacks.
     pub missing: u16,
-    /// Expected bytes that have not been copied. Bytes may come before they are expected.
+    /// The number of expected bytes that have not been copied; negative if more bytes were copied
+    /// than have been expected so far.
     pub bytes: i32,
 }
 
 /// Says what is missing: `its phase of parity 0 lacks 1 of 2 arrivals and 64 bytes`.
-impl fmt::Display for Phase {
+impl fmt::Display for BarrierPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Phase {
+        let BarrierPhase {
             parity,
             arrivals,
             missing,
@@ -60,20 +61,20 @@ pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
 /// The most bytes that a phase can wait for, as on GPUs.
 pub(super) const MOST_BYTES: i32 = 0xf_ffff;
 
-impl Phase {
-    /// The phase of the barrier at `address` of the dynamic shared memory of the lane's block, if a
-    /// barrier is there.
-    pub fn of(lane: &dyn Lane, address: usize) -> Option<Phase> {
-        Phase::read(own_block(lane), address).ok()
+impl BarrierPhase {
+    /// Returns the phase of the barrier at `address` of the dynamic shared memory of the lane's block,
+    /// or `None` if there is no barrier. No other thread of the block may run meanwhile.
+    pub fn at(lane: &dyn Lane, address: usize) -> Option<BarrierPhase> {
+        BarrierPhase::read(own_block(lane), address).ok()
     }
 
-    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<Phase, Misuse> {
+    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<BarrierPhase, Misuse> {
         let bits = u64::from_le_bytes(block.shared().read(BYTES, address)?);
         // Uninitialised memory has the mark now and then, where no barrier is.
         if bits >> 56 << 56 != MARK || !block.barriers.borrow().0.contains(&address) {
             return Err(Misuse::NotABarrier { address });
         }
-        Ok(Phase {
+        Ok(BarrierPhase {
             arrivals: (bits & MOST_ARRIVALS) as u16,
             missing: (bits >> 14 & MOST_ARRIVALS) as u16,
             // 25 bits with a sign.
@@ -92,9 +93,9 @@ impl Phase {
     }
 
     /// Begins the next phase if this one is over.
-    fn turned(self) -> Phase {
+    fn turned(self) -> BarrierPhase {
         match (self.missing, self.bytes) {
-            (0, 0) => Phase {
+            (0, 0) => BarrierPhase {
                 missing: self.arrivals,
                 parity: self.parity ^ 1,
                 ..self
@@ -108,9 +109,9 @@ impl Phase {
 fn change(
     block: BlockOfCluster<'_>,
     address: usize,
-    change: impl FnOnce(Phase) -> Result<Phase, Misuse>,
+    change: impl FnOnce(BarrierPhase) -> Result<BarrierPhase, Misuse>,
 ) -> Result<(), Misuse> {
-    change(Phase::read(block, address)?)?
+    change(BarrierPhase::read(block, address)?)?
         .turned()
         .write(block, address)
 }
@@ -135,16 +136,16 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
             return Err(Misuse::Arrivals { arrivals });
         }
         let (block, address) = (own_block(lane), at.bits() as usize);
-        if Phase::read(block, address).is_ok() {
+        if BarrierPhase::read(block, address).is_ok() {
             return Err(Misuse::InitialisedAgain { address });
         }
-        let state = Phase {
+        let phase = BarrierPhase {
             arrivals: arrivals as u16,
             missing: arrivals as u16,
             bytes: 0,
             parity: 0,
         };
-        state.write(block, address)?;
+        phase.write(block, address)?;
         block.barriers.borrow_mut().0.insert(address);
         Ok(())
     });
@@ -153,7 +154,7 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
 pub(crate) fn invalidate(at: SharedAddress, site: &'static Location<'static>) {
     perform(site, |lane| {
         let (block, address) = (own_block(lane), at.bits() as usize);
-        Phase::read(block, address)?;
+        BarrierPhase::read(block, address)?;
         block.barriers.borrow_mut().0.remove(&address);
         block.shared().write(BYTES, address, [0xff; 8])
     });
@@ -187,15 +188,15 @@ fn arrive_in(
 ) -> Result<(), Misuse> {
     let address = at.bits() as usize;
     release(lane, block, address);
-    change(block, address, |state| {
-        let missing = state.missing.checked_sub(1);
+    change(block, address, |phase| {
+        let missing = phase.missing.checked_sub(1);
         let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
-        let expected = state.bytes.checked_add_unsigned(bytes);
+        let expected = phase.bytes.checked_add_unsigned(bytes);
         let expected = expected.filter(|&expected| expected <= MOST_BYTES);
-        Ok(Phase {
+        Ok(BarrierPhase {
             missing,
             bytes: expected.ok_or(Misuse::TooManyBytes { address, bytes })?,
-            ..state
+            ..phase
         })
     })
 }
@@ -206,10 +207,10 @@ pub(super) fn complete(
     address: usize,
     bytes: usize,
 ) -> Result<(), Misuse> {
-    change(block, address, |state| {
-        Ok(Phase {
-            bytes: state.bytes.wrapping_sub(bytes as i32),
-            ..state
+    change(block, address, |phase| {
+        Ok(BarrierPhase {
+            bytes: phase.bytes.wrapping_sub(bytes as i32),
+            ..phase
         })
     })
 }
@@ -217,7 +218,7 @@ pub(super) fn complete(
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
     perform(site, |lane| {
         let (block, address) = (own_block(lane), at.bits() as usize);
-        let is_over = || Ok(Phase::read(block, address)?.parity != parity & 1);
+        let is_over = || Ok(BarrierPhase::read(block, address)?.parity != parity & 1);
         while !is_over()? {
             // Copies that are as late as they may be are made now.
             super::tensor::finish(block, address)?;

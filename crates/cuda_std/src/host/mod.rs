@@ -34,7 +34,7 @@ pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
 #[doc(hidden)]
 pub use linkme;
-pub use mbarrier::{Barriers, Phase};
+pub use mbarrier::{BarrierPhase, Barriers};
 pub use misuse::Misuse;
 pub use statics::{CONSTANT_STATICS, ConstantStatic, SHARED_STATICS, SharedStatic};
 pub use tensor::{Pending as PendingTensorTiles, TensorTiles};

@@ -22,7 +22,8 @@ impl DynamicShared {
         self.start as usize + offset
     }
 
-    /// The `N` bytes at a multiple of `N`, for `access`; only while an operation is performed.
+    /// The `N` bytes at a multiple of `N`, for `access`; only while an operation is performed, or
+    /// while all threads of the block wait.
     pub(crate) fn read<const N: usize>(
         &self,
         access: &'static str,
@@ -30,8 +31,7 @@ impl DynamicShared {
     ) -> Result<[u8; N], Misuse> {
         self.require::<N>(access, address)?;
         // SAFETY: the bytes are inside of the memory, which by the promise made to `new` is
-        // initialised and there while the block runs; its threads wait while an operation of theirs
-        // is performed.
+        // initialised and there while the block runs; its other threads wait meanwhile.
         Ok(unsafe { self.start.add(address).cast::<[u8; N]>().read() })
     }
 
