@@ -33,6 +33,8 @@ impl Device {
         arguments: A,
     ) -> Result<()> {
         self.require_fitting(kernel.name(), kernel.bound(), config)?;
+        #[cfg(debug_assertions)]
+        super::launched::list(kernel.name());
         match &self.backend {
             Backend::Cpu => Err(self.runs_no_kernels(kernel.name())),
             Backend::Simulator(simulator) => {

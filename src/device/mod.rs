@@ -61,6 +61,8 @@ mod handle;
 mod host_memory;
 mod info;
 mod launch;
+#[cfg(debug_assertions)]
+mod launched;
 mod limit;
 mod lock;
 mod memory;

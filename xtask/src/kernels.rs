@@ -95,6 +95,7 @@ fn all_folders() -> Result<Vec<(String, PathBuf, PathBuf)>> {
     Ok(folders)
 }
 
-fn folder() -> PathBuf {
+/// The folder of the kernel crates.
+pub fn folder() -> PathBuf {
     workspace().join("kernels-gpu")
 }

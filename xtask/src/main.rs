@@ -9,6 +9,7 @@ mod cargo;
 mod fuzz;
 mod guide;
 mod kernels;
+mod launched;
 mod machines;
 mod models;
 mod new_kernel;
@@ -57,6 +58,11 @@ enum Chore {
     },
     /// Compare the barriers in the checked-in PTX with the record.
     Barriers,
+    /// Fail unless tests have launched all kernels of kernels-gpu.
+    Launched {
+        /// The file that the variable GRIDSTRIDE_LAUNCHED named when the tests ran.
+        file: PathBuf,
+    },
     /// List the public items of the published libraries in docs/public-api.
     Api {
         /// Change nothing: fail unless the files list what the sources have.
@@ -123,6 +129,7 @@ fn main() -> ExitCode {
         Chore::Ptx { check: true, names } => ptx::check(&names),
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
         Chore::Barriers => ptx::barriers(),
+        Chore::Launched { file } => launched::check(&file),
         Chore::Api { check } => api::list(check),
         Chore::Miri => models::interpret(),
         Chore::Models => models::run(),

@@ -126,7 +126,23 @@ fn rows_of_all_lengths<T: Number>() {
     }
 }
 
-in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: { sets_of_all_sizes rows_of_all_lengths } }
+/// With these sets, `Auto` begins with the index, finds many pairs in each row, and estimates the
+/// pairs by a sample of the rows.
+fn rows_with_many_pairs_are_sampled<T: Number>() {
+    for device in with_kernels() {
+        let sets = [1, 2].map(|seed| numbers::<T>(&uniform(2100, 1000, 250, seed)));
+        let expected = reference::overlaps(sets[0].view(), sets[1].view()).unwrap();
+        let [there1, there2] = sets.each_ref().map(|set| device.upload(set).unwrap());
+        let found = BoxOverlap::new().overlaps_device(&there1, &there2).unwrap();
+        assert_same::<T>(&found.download().unwrap(), &expected, "sampled");
+    }
+}
+
+in_every_type! { in_f32 f32, in_f64 f64, in_i32 i32: {
+    sets_of_all_sizes
+    rows_of_all_lengths
+    rows_with_many_pairs_are_sampled
+} }
 
 /// A search leaves nothing behind that changes the next one, or an earlier result.
 #[test]

@@ -125,6 +125,20 @@ fn all_bytes_are_letters() {
     }
 }
 
+/// The shortest pair of more than one strip of 4096 rows, in letters of every width.
+#[test]
+fn pairs_just_beyond_a_strip() {
+    for size in [4, 16, 200] {
+        let text = sequence(4200, size, 1);
+        let pairs = [(text[..4097].to_vec(), mutated(&text, 20, size, 2))];
+        let (a, b) = sides(&pairs);
+        for device in devices() {
+            let found = edit_distances(&device, &a, &b).unwrap();
+            assert_eq!(found.to_vec(), expected(&pairs), "{size} letters, {device}");
+        }
+    }
+}
+
 /// Pairs of more than one strip of 4096 rows.
 #[test]
 fn pairs_of_several_strips() {

@@ -4,7 +4,8 @@
 use std::fmt::Debug;
 
 use cuda_std::host::TensorTiles;
-use cuda_std::{DeviceParam, DeviceSlice};
+use cuda_std::tensor::TensorMap;
+use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
 use gridstride::device::{Element, LaunchConfig};
 use gridstride::{Device, Number};
 use half::{bf16, f16};
@@ -154,28 +155,10 @@ fn check<T, S>(
                 device.launch(&MODULE, kernel, config, (product,))
             }
             Launch::Persistent { sums, .. } => {
-                let product = Persistent {
-                    c: c.slice_mut(),
-                    m: m as u32,
-                    n: n as u32,
-                    k: k as u32,
-                    k_part: k_part as u32,
-                    parts: parts as u32,
-                    batch: batch as u32,
-                    section: 0,
-                    a_step: 1,
-                    b_step: 1,
-                    alpha,
-                    beta: beta_s,
-                };
-                let map = |of: &Matrices<T>, pattern, outer, rows| {
-                    device.tensor_map(&of.tiles(pattern, [outer, k, batch], rows, tile.depth))
-                };
-                let maps = (
-                    map(&a, tile.a, m, tile.rows).unwrap(),
-                    map(&b, tile.b, n, tile.columns).unwrap(),
-                );
-                device.launch(&MODULE, sums, config, (maps.0, maps.1, product))
+                let sizes = [batch, m, k, n];
+                let product = persistent(c.slice_mut(), sizes, k_part, alpha, beta_s);
+                let [of_a, of_b] = maps(device, tile, [&a, &b], sizes);
+                device.launch(&MODULE, sums, config, (of_a, of_b, product))
             }
         }
     };
@@ -197,7 +180,48 @@ fn check<T, S>(
     }
 }
 
-/// Checks the kernel that rounds, if there is one: exact sums are rounded once.
+/// The product of matrices that are all of the batch.
+fn persistent<C, S>(
+    c: DeviceSliceMut<C>,
+    [batch, m, k, n]: [usize; 4],
+    k_part: usize,
+    alpha: S,
+    beta: S,
+) -> Persistent<C, S> {
+    Persistent {
+        c,
+        m: m as u32,
+        n: n as u32,
+        k: k as u32,
+        k_part: k_part as u32,
+        parts: k.div_ceil(k_part) as u32,
+        batch: batch as u32,
+        section: 0,
+        a_step: 1,
+        b_step: 1,
+        alpha,
+        beta,
+    }
+}
+
+/// The maps of the tiles of A and B.
+fn maps<T: Element, S>(
+    device: &Device,
+    tile: &Tile<T, S>,
+    [a, b]: [&Matrices<T>; 2],
+    [batch, m, k, n]: [usize; 4],
+) -> [TensorMap; 2] {
+    let map = |of: &Matrices<T>, pattern, outer, rows| {
+        let tiles = of.tiles(pattern, [outer, k, batch], rows, tile.depth);
+        device.tensor_map(&tiles).unwrap()
+    };
+    [
+        map(a, tile.a, m, tile.rows),
+        map(b, tile.b, n, tile.columns),
+    ]
+}
+
+/// Checks the kernel that rounds: exact sums are rounded once.
 fn check_rounded(
     device: &Device,
     tile: &Tile<u16, f32>,
@@ -205,30 +229,52 @@ fn check_rounded(
     [batch, m, k, n]: [usize; 4],
     beta: f64,
 ) {
-    let Launch::Rounding { rounded, .. } = tile.kernel else {
-        panic!("{} rounds nothing", tile.kernel.name());
-    };
     let a = Matrices::new(device, tile.a, [batch, m, k], encode);
     let b = Matrices::new(device, tile.b, [batch, n, k], encode);
     let before = random(7, batch * m * n);
     let bits: Vec<u16> = before.iter().copied().map(encode).collect();
     let mut c = device.buffer_from(&bits).unwrap();
-    let product = Product {
-        a: a.factor(),
-        b: b.factor(),
-        c: c.slice_mut(),
-        m: m as u32,
-        n: n as u32,
-        k: k as u32,
-        k_part: k.next_multiple_of(tile.depth as usize) as u32,
-        alpha: 0.5,
-        beta: beta as f32,
-    };
+    let k_part = k.next_multiple_of(tile.depth as usize);
+    let (alpha, beta_s) = (0.5, beta as f32);
     let tiles = m.div_ceil(tile.rows as usize) * n.div_ceil(tile.columns as usize);
-    let config = LaunchConfig::new((tiles as u32, 1, batch as u32), tile.threads)
-        .with_shared_bytes(tile.shared_bytes);
+    let config = |grid: (u32, u32, u32)| {
+        LaunchConfig::new(grid, tile.threads).with_shared_bytes(tile.shared_bytes)
+    };
     // SAFETY: the buffers are those of the product, laid out as the patterns say.
-    unsafe { device.launch(&MODULE, rounded, config, (product,)) }.unwrap();
+    let (name, launched) = unsafe {
+        match tile.kernel {
+            Launch::Rounding { rounded, .. } => {
+                let product = Product {
+                    a: a.factor(),
+                    b: b.factor(),
+                    c: c.slice_mut(),
+                    m: m as u32,
+                    n: n as u32,
+                    k: k as u32,
+                    k_part: k_part as u32,
+                    alpha,
+                    beta: beta_s,
+                };
+                let config = config((tiles as u32, 1, batch as u32));
+                let launched = device.launch(&MODULE, rounded, config, (product,));
+                (rounded.name(), launched)
+            }
+            Launch::Persistent {
+                rounded: Some(rounded),
+                ..
+            } => {
+                let sizes = [batch, m, k, n];
+                let product = persistent(c.slice_mut(), sizes, k_part, alpha, beta_s);
+                let [of_a, of_b] = maps(device, tile, [&a, &b], sizes);
+                // Fewer blocks than tiles, if there are several.
+                let config = config(((tiles * batch).div_ceil(2) as u32, 1, 1));
+                let launched = device.launch(&MODULE, rounded, config, (of_a, of_b, product));
+                (rounded.name(), launched)
+            }
+            _ => panic!("{} rounds nothing", tile.kernel.name()),
+        }
+    };
+    launched.unwrap();
     for (place, bits) in c.to_vec().unwrap().into_iter().enumerate() {
         let (matrix, row, column) = (place / (m * n), place / n % m, place % n);
         let products = (0..k).map(|l| a.at(matrix, row, l) * b.at(matrix, column, l));
@@ -237,8 +283,7 @@ fn check_rounded(
         let is_same = bits == encode(expected) || expected == 0.0 && bits << 1 == 0;
         assert!(
             is_same,
-            "{device} {} {batch}×{m}×{k}×{n}: {matrix}, {row}, {column}: {bits:#x} instead of {expected}",
-            rounded.name()
+            "{device} {name} {batch}×{m}×{k}×{n}: {matrix}, {row}, {column}: {bits:#x} instead of {expected}"
         );
     }
 }
@@ -368,6 +413,18 @@ fn persistent_tiles_are_exact() {
         }
         for tiles in [PERSISTENT_BF16, PERSISTENT_BF16_NARROW] {
             check_all(&device, tiles, |number| bf16::from_f64(number).to_bits());
+        }
+    }
+}
+
+#[test]
+fn persistent_tiles_round_once() {
+    for device in with_kernels().filter(|device| has(device, (9, 0))) {
+        for tiles in [PERSISTENT_F16, PERSISTENT_F16_NARROW] {
+            check_all_rounded(&device, tiles, |number| f16::from_f64(number).to_bits());
+        }
+        for tiles in [PERSISTENT_BF16, PERSISTENT_BF16_NARROW] {
+            check_all_rounded(&device, tiles, |number| bf16::from_f64(number).to_bits());
         }
     }
 }

@@ -99,7 +99,11 @@ fn long_buckets_among_short_ones<T: Number>() {
         values[index] = T::of(value);
     }
     for device in devices() {
-        for methods in [&STATISTICS[..], &[Method::MEAN.rate()]] {
+        for methods in [
+            &STATISTICS[..],
+            &[Method::MEAN.rate()],
+            &[Method::STD.rate()],
+        ] {
             for nan in [Nan::Skip, Nan::Propagate] {
                 let aggregation = TimeBuckets::every(100).methods(methods).nan(nan);
                 check_one(&device, &aggregation, &timestamps, &values);
