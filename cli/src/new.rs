@@ -40,7 +40,7 @@ pub struct Args {
 struct Summary {
     name: String,
     folder: String,
-    /// The checkout that it depends on.
+    /// The checkout that it depends on, relative to the folder if it is beside it.
     gridstride: String,
     files: Vec<String>,
 }
@@ -57,7 +57,10 @@ impl report::Summary for Summary {
         for file in files {
             writeln!(text, "  {file}")?;
         }
-        writeln!(text, "it depends on {gridstride}")?;
+        writeln!(
+            text,
+            "it depends on the checkout of gridstride in {gridstride}"
+        )?;
         writeln!(text, "next, in that folder:")?;
         writeln!(text, "  cargo test")?;
         writeln!(text, "README.md has the other commands")

@@ -52,16 +52,15 @@ pub fn target() -> PathBuf {
     workspace().join(target.unwrap_or_else(|| OsString::from("target")))
 }
 
-/// Fails unless rustfmt would change nothing.
+/// Fails unless all sources are formatted, and prints the names of those that are not.
 pub fn require_formatted() -> Result<()> {
     let check = command()
-        .args(["fmt", "--all", "--check"])
+        .args(["fmt", "--all", "--check", "--", "--files-with-diff"])
         .current_dir(workspace())
-        .stdout(Stdio::null())
         .status()?;
     match check.success() {
         true => Ok(()),
-        false => Err("sources are not formatted: run cargo fmt --all first".into()),
+        false => Err("not all sources are formatted: run `cargo fmt --all` first".into()),
     }
 }
 

@@ -12,8 +12,8 @@ use cuda_builder::{
 use crate::kernels::{self, Kernels};
 use crate::{Result, cargo, ptxas};
 
-/// Builds the PTX of the named kernel crates into their folders and records it, with a hash of the
-/// sources, which are formatted.
+/// Builds the PTX of the named kernel crates into their folders, and records it with a hash of the
+/// sources. Refuses unformatted sources, since formatting them later would change the hash.
 pub fn rebuild(names: &[String]) -> Result<()> {
     cargo::require_formatted()?;
     let mut table = ptxas::table();

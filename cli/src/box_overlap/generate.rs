@@ -26,9 +26,9 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         bail!(UsageError(said.into()));
     }
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
-    // A link may lead from one to the other.
-    let outputs = paths.each_ref().map(|path| Some(&**path));
-    check_distinct(&[("set1.csv", outputs[0]), ("set2.csv", outputs[1])], &[])?;
+    // A link may make both names one file.
+    let [first, second] = paths.each_ref().map(|path| Some(path.as_path()));
+    check_distinct(&[("set1.csv", first), ("set2.csv", second)], &[])?;
     refuse_existing(&paths.each_ref().map(|path| &**path), args.force)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! Lists of a command line that name a value twice.
+//! Lists of a command line that have a value twice.
 
 use std::fmt::Display;
 
@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 
 use super::report::UsageError;
 
-/// Refuses the list of an option that has a value twice, whose results could not be told apart.
+/// Refuses the list of an option that has a value twice: the results of equal values could not be told
+/// apart.
 pub fn refuse_repeated<V: PartialEq + Display>(option: &str, values: &[V]) -> Result<()> {
     for (place, value) in values.iter().enumerate() {
         if values[..place].contains(value) {

@@ -1,6 +1,6 @@
 //! The order of sequences in a heat map.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kodama::{Method, linkage};
 use ndarray::ArrayView2;
 
@@ -13,7 +13,9 @@ pub fn order(distances: ArrayView2<f64>) -> Result<Vec<usize>> {
     if rows < 2 {
         return Ok((0..rows).collect());
     }
-    let mut above: Vec<f64> = room_for(rows * (rows - 1) / 2)?;
+    let mut above: Vec<f64> = room_for(rows * (rows - 1) / 2).with_context(|| {
+        format!("cannot hold the distances of {rows} sequences in memory twice, to order a heat map: leave out --plot")
+    })?;
     for (i, row) in distances.outer_iter().enumerate() {
         above.extend(row.iter().skip(i + 1));
     }

@@ -68,7 +68,7 @@ fn the_folder_is_the_name_by_default() {
         &[
             "blur in blur:\n",
             "  kernels/src/lib.rs\n",
-            "it depends on ../gridstride\n",
+            "it depends on the checkout of gridstride in ../gridstride\n",
             "  cargo test\n",
         ],
     );

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::ProgressBar;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -87,7 +87,9 @@ impl Joining {
     fn new(distances: ArrayView2<f64>) -> Result<Joining> {
         let leaves = distances.nrows();
         let mut tree = Tree { nodes: Vec::new() };
-        let mut copied = room_for(distances.len())?;
+        let mut copied = room_for(distances.len()).with_context(|| {
+            format!("cannot hold the distances of {leaves} sequences in memory twice, for a tree: leave out --tree and --plot-tree")
+        })?;
         copied.extend(distances);
         Ok(Joining {
             node: (0..leaves).map(|row| tree.push(Kind::Leaf(row))).collect(),

@@ -65,7 +65,7 @@ fn first_text(error: &str) -> Option<(String, &str)> {
                 'n' => text.push('\n'),
                 't' => text.push('\t'),
                 shown @ ('"' | '\'' | '\\') => text.push(shown),
-                // Others stay escaped: they stand for characters that do not show.
+                // Control characters stay escaped, so that an error cannot change the terminal.
                 other => text.extend(['\\', other]),
             },
             other => text.push(other),

@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         }
     };
     let code = runtime.block_on(answer(args));
-    // A call that computes for a query that was given up does not keep the program.
+    // Does not wait for calls that still compute for a query that was given up.
     runtime.shutdown_background();
     code
 }
