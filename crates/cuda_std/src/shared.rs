@@ -129,7 +129,7 @@ pub fn address<T>(pointer: *const T) -> SharedAddress {
 
 /// The address of what is not in the dynamic shared memory.
 #[cfg(not(target_arch = "nvptx64"))]
-const ELSEWHERE: u32 = u32::MAX;
+pub(crate) const ELSEWHERE: u32 = u32::MAX;
 
 impl SharedAddress {
     /// The address `bytes` behind this one.

@@ -198,16 +198,14 @@ pub enum SimError {
 
     /// All blocks wait, and this thread waits for the end of a phase of an mbarrier.
     #[error(
-        "{place} waits at {site} for the barrier at {address} of the dynamic shared memory, but all blocks that \
-         run wait; {phase}"
+        "{place} waits at {site}, but nothing ends what it waits for: {}",
+        list_phases(.phases)
     )]
     PhaseNotOver {
         /// A thread that waits.
         place: Place,
-        /// The barrier's place, in bytes from the start of dynamic shared memory.
-        address: usize,
-        /// What the phase lacks.
-        phase: BarrierPhase,
+        /// The phases of the block's barriers: first that of the barrier at which the thread waits.
+        phases: Vec<BarrierPhase>,
         /// The place of the call.
         site: Site,
     },
@@ -476,6 +474,18 @@ fn and_more(count: usize) -> String {
     match count.saturating_sub(LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
+    }
+}
+
+/// The phases of barriers, of which the first is waited for.
+fn list_phases(phases: &[BarrierPhase]) -> String {
+    /// Two for each of four stages.
+    const LISTED: usize = 8;
+    let listed = phases.iter().take(LISTED).map(BarrierPhase::to_string);
+    let listed = listed.collect::<Vec<_>>().join("; ");
+    match phases.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed}; and {more} more"),
     }
 }
 

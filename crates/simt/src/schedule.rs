@@ -35,6 +35,8 @@ pub(crate) struct Schedule<'a> {
     paused: Vec<u32>,
     /// Whether all threads of the last round were paused before and are paused again.
     is_waiting: bool,
+    /// The changes of the block's mbarriers when all threads waited last, if other blocks change none.
+    changes_of_barriers: Option<u64>,
 }
 
 /// Why the threads of a block do not run on, without an error.
@@ -71,6 +73,7 @@ impl<'a> Schedule<'a> {
             busy: Some(watch.enter()),
             paused: Vec::new(),
             is_waiting: false,
+            changes_of_barriers: None,
             threads,
             runnable: (0..threads.len() as u32).collect(),
             random: (seed != 0).then(|| Random::new(seed, block)),
@@ -129,31 +132,57 @@ impl<'a> Schedule<'a> {
 
     /// Lets other blocks run, after all threads of this one have waited.
     pub(crate) fn wait(&mut self) -> Result<(), SimError> {
-        if self.busy.as_mut().is_none_or(Busy::wait) {
+        if !self.is_dead() && self.busy.as_mut().is_none_or(Busy::wait) {
             return Ok(());
         }
+        Err(self.all_wait())
+    }
+
+    /// Whether no thread can go on: all that still run wait at mbarriers, of which none has changed
+    /// since the last round, and there are no other blocks that could change them.
+    fn is_dead(&mut self) -> bool {
+        let changes = self.threads[0].changes_of_barriers();
+        let before = std::mem::replace(&mut self.changes_of_barriers, changes);
+        let mut states =
+            (self.runnable.iter()).map(|&index| self.threads[index as usize].state.get());
+        changes.is_some()
+            && changes == before
+            && states.all(|state| matches!(state, State::Paused(_, Some(_))))
+    }
+
+    /// Returns the error of paused threads that wait in vain.
+    fn all_wait(&self) -> SimError {
         let paused = self.runnable.iter().map(|&index| {
             let thread = &self.threads[index as usize];
             match thread.state.get() {
-                State::Paused(site, barrier) => (thread, site, barrier),
+                State::Paused(site, barrier) => (thread.place(), site, barrier),
                 _ => unreachable!("it is among the paused"),
             }
         });
-        // A thread at an mbarrier first: the phase says what is missing.
-        let phases = paused.clone().filter_map(|(thread, site, barrier)| {
-            let address = barrier?;
-            Some(SimError::PhaseNotOver {
-                place: thread.place(),
-                address,
-                phase: BarrierPhase::at(thread, address)?,
-                site,
+        // A thread at an mbarrier first, whose phase says what is missing, most of all if it has begun.
+        let mut phases = BarrierPhase::all(&self.threads[0]);
+        let at_barrier = |has_begun: bool| {
+            paused.clone().find_map(|(place, site, barrier)| {
+                let is_waited_for = |phase: &BarrierPhase| {
+                    Some(phase.address) == barrier && phase.has_begun() == has_begun
+                };
+                Some((place, site, phases.iter().position(is_waited_for)?))
             })
-        });
-        let others = paused.map(|(thread, site, _)| SimError::AllWait {
-            place: thread.place(),
-            site,
-        });
-        Err(phases.chain(others).next().expect("a thread waits"))
+        };
+        match at_barrier(true).or_else(|| at_barrier(false)) {
+            Some((place, site, index)) => {
+                phases[..=index].rotate_right(1);
+                SimError::PhaseNotOver {
+                    place,
+                    phases,
+                    site,
+                }
+            }
+            None => {
+                let (place, site, _) = paused.clone().next().expect("a thread waits");
+                SimError::AllWait { place, site }
+            }
+        }
     }
 
     /// Runs every runnable thread to its next synchronisation point or its end.

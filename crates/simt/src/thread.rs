@@ -3,6 +3,7 @@
 use crate::block::{Block, Cluster, Launch};
 use crate::copies::{Copies, Copy, CopyTime};
 use crate::error::{Place, SimError, Site};
+use crate::order::Random;
 use crate::race::{IS_ENABLED, Id};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
@@ -30,6 +31,8 @@ pub(crate) struct Thread<'a> {
     pub(crate) part: Cell<Option<Part>>,
     copies: RefCell<Copies>,
     pending_wgmma: RefCell<PendingWgmma>,
+    /// The number of arrivals at mbarriers.
+    arrivals: Cell<u64>,
     /// Suspends the thread's coroutine; null before it starts.
     yielder: Cell<*const Yielder<(), ()>>,
 }
@@ -57,6 +60,7 @@ impl<'a> Thread<'a> {
             part: Cell::new(None),
             copies: RefCell::default(),
             pending_wgmma: RefCell::default(),
+            arrivals: Cell::new(0),
             yielder: Cell::new(ptr::null()),
         }
     }
@@ -72,6 +76,14 @@ impl<'a> Thread<'a> {
             kernel: self.block.launch.kernel,
             block: self.block.index,
             thread: self.position.thread,
+        }
+    }
+
+    /// The changes of the block's mbarriers so far, or `None` if other blocks can change them.
+    pub(crate) fn changes_of_barriers(&self) -> Option<u64> {
+        match &self.block.cluster.rooms[..] {
+            [room] => Some(room.barriers.borrow().changes()),
+            _ => None,
         }
     }
 
@@ -126,6 +138,19 @@ unsafe impl Lane for Thread<'_> {
     fn pause(&self, barrier: Option<usize>, site: Site) {
         if !self.is_unwinding() {
             self.wait(State::Paused(site, barrier));
+        }
+    }
+
+    /// Half of the time, other threads run before this one goes on. What it still does with the memory
+    /// that it has released by the arrival shows then.
+    fn arrived(&self, site: Site) {
+        let Launch { seed, .. } = *self.block.launch;
+        let number = self.arrivals.get();
+        self.arrivals.set(number + 1);
+        let Id { block, thread } = self.id;
+        let stream = number << 48 ^ u64::from(block) << 16 ^ u64::from(thread);
+        if seed != 0 && Random::new(seed, stream).next() & 1 == 1 {
+            self.pause(None, site);
         }
     }
 

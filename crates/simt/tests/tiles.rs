@@ -391,30 +391,160 @@ unsafe fn waits_in_vain() {
 fn what_a_phase_lacks_is_reported() {
     let config = LaunchConfig::new(2, 1).with_shared_bytes(16);
     let error = launch(&Simulator::default(), &waits_in_vain, config, ()).unwrap_err();
-    let lacks = BarrierPhase {
-        parity: 1,
-        arrivals: 2,
-        missing: 1,
-        bytes: 64,
+    let SimError::PhaseNotOver { phases, .. } = &error else {
+        panic!("{error}");
     };
+    let [phase] = phases[..] else {
+        panic!("{error}");
+    };
+    let missing = (phase.address, phase.number, phase.missing, phase.bytes);
+    assert_eq!(missing, (8, 1, 1, 64), "{error}");
+    let said = error.to_string();
+    for part in [
+        "but nothing ends what it waits for: phase 1 (parity 1) of the barrier at 8, initialised at ",
+        ", lacks 1 of 2 arrivals and 64 bytes",
+    ] {
+        assert!(said.contains(part), "{error}");
+    }
+    for (missing, bytes, said) in [
+        (2, 0, "lacks 2 of 2 arrivals"),
+        (0, 16, "lacks 16 bytes"),
+        (0, -16, "has 16 bytes more than were expected"),
+        (
+            1,
+            -1,
+            "lacks 1 of 2 arrivals and has 1 bytes more than were expected",
+        ),
+    ] {
+        let phase = BarrierPhase {
+            missing,
+            bytes,
+            ..phase
+        };
+        assert!(phase.to_string().ends_with(&format!(", {said}")), "{phase}");
+    }
+}
+
+/// Of two barriers, one has all arrivals of its phase but one.
+#[kernel]
+unsafe fn two_barriers() {
+    let first = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    let second = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()).offset(8));
+    let index = thread::thread_idx_x();
+    // SAFETY: thread 0 initialises both before the others use them.
+    unsafe {
+        if index == 0 {
+            first.init(3);
+            second.init(3);
+            mbarrier::publish();
+        }
+        thread::sync_threads();
+        if index < 2 {
+            second.arrive();
+            first.wait(0);
+        } else {
+            second.wait(0);
+        }
+    }
+}
+
+#[test]
+fn the_phase_that_has_begun_comes_first() {
+    let config = LaunchConfig::new(1, 3).with_shared_bytes(16);
+    for seed in SEEDS {
+        let simulator = Simulator::with_seed(seed);
+        let error = launch(&simulator, &two_barriers, config, ()).unwrap_err();
+        let SimError::PhaseNotOver { place, phases, .. } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(place.thread.x, 2, "{error}");
+        let missing: Vec<_> = phases
+            .iter()
+            .map(|phase| (phase.address, phase.missing))
+            .collect();
+        assert_eq!(missing, [(8, 1), (0, 3)], "{error}");
+    }
+}
+
+/// Thread 0 releases its place before it has read it, and thread 1 writes it anew.
+#[kernel]
+unsafe fn released_too_early(out: DeviceSliceMut<u32>) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    let place = shared_array![u32; 1];
+    // SAFETY: there is a barrier and an element, but the read is not ordered before the second write.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            barrier.init(1);
+            place.write(1);
+            mbarrier::publish();
+        }
+        thread::sync_threads();
+        if thread::thread_idx_x() == 0 {
+            barrier.arrive();
+            out.set(0, place.read());
+        } else {
+            barrier.wait(0);
+            place.write(2);
+        }
+    }
+}
+
+#[test]
+fn a_place_that_is_released_too_early_shows() {
+    let config = LaunchConfig::new(1, 2).with_shared_bytes(8);
+    let read = |seed| {
+        let mut out = [0];
+        let arguments = (slice_mut(&mut out),);
+        launch(
+            &Simulator::with_seed(seed),
+            &released_too_early,
+            config,
+            arguments,
+        )
+        .unwrap();
+        out[0]
+    };
+    assert_eq!(read(0), 1);
+    assert!((1..20).any(|seed| read(seed) == 2));
+}
+
+/// Waits for a round, not for its parity.
+#[kernel]
+unsafe fn waits_for_round(round: u32) {
+    let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()));
+    // SAFETY: the barrier is initialised.
+    unsafe {
+        barrier.init(1);
+        barrier.wait(round);
+    }
+}
+
+#[test]
+fn a_parity_is_0_or_1() {
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(8);
+    let run = |round| launch(&Simulator::default(), &waits_for_round, config, (round,));
+    run(1).unwrap();
+    let error = run(2).unwrap_err().to_string();
     assert!(
-        matches!(error, SimError::PhaseNotOver { address: 8, phase, .. } if phase == lacks),
+        error.contains("a wait for the phase of parity 2, not of 0 or 1"),
         "{error}"
     );
-    let said = error.to_string();
-    let said = said.rsplit_once("; ").unwrap().1;
-    assert_eq!(
-        said,
-        "its phase of parity 1 lacks 1 of 2 arrivals and 64 bytes"
-    );
-    let early = BarrierPhase {
-        bytes: -16,
-        ..lacks
-    };
-    assert_eq!(
-        early.to_string(),
-        "its phase of parity 1 lacks 1 of 2 arrivals and has 16 bytes more than were expected"
-    );
+}
+
+/// Has a barrier in memory without such addresses.
+#[kernel]
+unsafe fn static_barrier() {
+    let barrier = Barrier::at(shared::address(shared_array![u64; 1]));
+    // SAFETY: not given: there is no dynamic shared memory.
+    unsafe { barrier.init(1) };
+}
+
+#[test]
+fn barriers_outside_of_dynamic_memory_are_reported() {
+    let config = LaunchConfig::new(1, 1).with_shared_bytes(8);
+    let error = launch(&Simulator::default(), &static_barrier, config, ()).unwrap_err();
+    let said = "a barrier that counts arrivals of 8 bytes outside of the dynamic shared memory, which has 8 bytes";
+    assert!(error.to_string().contains(said), "{error}");
 }
 
 /// Thread 0 waits for what nobody writes, thread 1 for an arrival that does not come.

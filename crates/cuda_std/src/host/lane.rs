@@ -71,6 +71,10 @@ pub unsafe trait Lane {
     /// dynamic shared memory.
     fn pause(&self, barrier: Option<usize>, site: &'static Location<'static>);
 
+    /// Called after an arrival at a [barrier](crate::mbarrier) at `site`, where other threads may run
+    /// before this one goes on.
+    fn arrived(&self, _site: &'static Location<'static>) {}
+
     /// Whether the thread unwinds, so that it must not wait for others.
     fn is_unwinding(&self) -> bool {
         false

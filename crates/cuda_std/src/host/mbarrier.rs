@@ -6,17 +6,40 @@ use super::lane::{BlockOfCluster, Lane, lane, own_block};
 use crate::shared::SharedAddress;
 use core::fmt;
 use core::panic::Location;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-/// The addresses in a block's dynamic shared memory at which there are barriers: at first none.
+/// The barriers in a block's dynamic shared memory, by their addresses: at first none.
 #[derive(Debug, Default)]
-pub struct Barriers(BTreeSet<usize>);
+pub struct Barriers {
+    known: BTreeMap<usize, Known>,
+    changes: u64,
+}
 
-/// The current phase of a [barrier](crate::mbarrier), as the 8 bytes of the barrier hold it.
+/// What the 8 bytes of a barrier do not hold.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Where it was initialised.
+    site: &'static Location<'static>,
+    /// The number of phases that have ended.
+    ended: u64,
+}
+
+impl Barriers {
+    /// The number of arrivals and copies so far, at all barriers.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+}
+
+/// The current phase of a [barrier](crate::mbarrier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierPhase {
-    /// The parity of the phase: 0 for the first phase.
-    pub parity: u32,
+    /// The place of the barrier, in bytes from the start of the dynamic shared memory.
+    pub address: usize,
+    /// Where it was initialised.
+    pub initialised: &'static Location<'static>,
+    /// The number of the phase: 0 for the first phase. Its parity is that of the number.
+    pub number: u64,
     /// The number of arrivals that ends a phase.
     pub arrivals: u16,
     /// The number of arrivals that this phase still lacks.
@@ -26,28 +49,76 @@ pub struct BarrierPhase {
     pub bytes: i32,
 }
 
-/// Says what is missing: `its phase of parity 0 lacks 1 of 2 arrivals and 64 bytes`.
+impl BarrierPhase {
+    /// Returns the phases of all barriers of the lane's block. No other thread of the block may run
+    /// meanwhile.
+    pub fn all(lane: &dyn Lane) -> Vec<BarrierPhase> {
+        let block = own_block(lane);
+        let known = block.barriers.borrow().known.clone();
+        let phases = known.into_iter().filter_map(|(address, known)| {
+            let state = State::read(block, address).ok()?;
+            Some(BarrierPhase {
+                address,
+                initialised: known.site,
+                number: known.ended,
+                arrivals: state.arrivals,
+                missing: state.missing,
+                bytes: state.bytes,
+            })
+        });
+        phases.collect()
+    }
+
+    /// Whether something has arrived in this phase.
+    pub fn has_begun(&self) -> bool {
+        self.missing < self.arrivals || self.bytes != 0
+    }
+}
+
+/// Says what is missing: `phase 2 (parity 0) of the barrier at 64, initialised at src/lib.rs:9:9,
+/// lacks 1 of 2 arrivals and 16 bytes`.
 impl fmt::Display for BarrierPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BarrierPhase {
-            parity,
+            address,
+            initialised,
+            number,
             arrivals,
             missing,
             bytes,
         } = self;
         write!(
             f,
-            "its phase of parity {parity} lacks {missing} of {arrivals} arrivals and "
+            "phase {number} (parity {}) of the barrier at {address}, initialised at {initialised}, ",
+            number % 2
         )?;
-        match bytes {
-            0.. => write!(f, "{bytes} bytes"),
+        if *missing > 0 {
+            write!(f, "lacks {missing} of {arrivals} arrivals")?;
+        }
+        let and = if *missing > 0 { " and " } else { "" };
+        match (bytes, missing) {
+            (0, _) => Ok(()),
+            (1.., 0) => write!(f, "lacks {bytes} bytes"),
+            (1.., _) => write!(f, "{and}{bytes} bytes"),
             _ => write!(
                 f,
-                "has {} bytes more than were expected",
+                "{and}has {} bytes more than were expected",
                 bytes.unsigned_abs()
             ),
         }
     }
+}
+
+/// The content of a barrier, 8 bytes of shared memory.
+#[derive(Clone, Copy)]
+struct State {
+    /// The number of arrivals that ends a phase, and of those that are missing in this one.
+    arrivals: u16,
+    missing: u16,
+    /// Expected bytes that have not been copied. Bytes may come before they are expected.
+    bytes: i32,
+    /// The parity of the phase.
+    parity: u32,
 }
 
 /// Marks a barrier that nothing has overwritten: other bytes are seldom these.
@@ -61,20 +132,14 @@ pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
 /// The most bytes that a phase can wait for, as on GPUs.
 pub(super) const MOST_BYTES: i32 = 0xf_ffff;
 
-impl BarrierPhase {
-    /// Returns the phase of the barrier at `address` of the dynamic shared memory of the lane's block,
-    /// or `None` if there is no barrier. No other thread of the block may run meanwhile.
-    pub fn at(lane: &dyn Lane, address: usize) -> Option<BarrierPhase> {
-        BarrierPhase::read(own_block(lane), address).ok()
-    }
-
-    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<BarrierPhase, Misuse> {
+impl State {
+    fn read(block: BlockOfCluster<'_>, address: usize) -> Result<State, Misuse> {
         let bits = u64::from_le_bytes(block.shared().read(BYTES, address)?);
         // Uninitialised memory has the mark now and then, where no barrier is.
-        if bits >> 56 << 56 != MARK || !block.barriers.borrow().0.contains(&address) {
+        if bits >> 56 << 56 != MARK || !block.barriers.borrow().known.contains_key(&address) {
             return Err(Misuse::NotABarrier { address });
         }
-        Ok(BarrierPhase {
+        Ok(State {
             arrivals: (bits & MOST_ARRIVALS) as u16,
             missing: (bits >> 14 & MOST_ARRIVALS) as u16,
             // 25 bits with a sign.
@@ -92,28 +157,36 @@ impl BarrierPhase {
         block.shared().write(BYTES, address, bits.to_le_bytes())
     }
 
-    /// Begins the next phase if this one is over.
-    fn turned(self) -> BarrierPhase {
-        match (self.missing, self.bytes) {
-            (0, 0) => BarrierPhase {
-                missing: self.arrivals,
-                parity: self.parity ^ 1,
-                ..self
-            },
-            _ => self,
+    fn is_over(self) -> bool {
+        self.missing == 0 && self.bytes == 0
+    }
+
+    /// The beginning of the next phase.
+    fn next(self) -> State {
+        State {
+            missing: self.arrivals,
+            parity: self.parity ^ 1,
+            ..self
         }
     }
 }
 
-/// Changes a barrier.
+/// Changes a barrier, whose next phase begins if this one is over.
 fn change(
     block: BlockOfCluster<'_>,
     address: usize,
-    change: impl FnOnce(BarrierPhase) -> Result<BarrierPhase, Misuse>,
+    change: impl FnOnce(State) -> Result<State, Misuse>,
 ) -> Result<(), Misuse> {
-    change(BarrierPhase::read(block, address)?)?
-        .turned()
-        .write(block, address)
+    let state = change(State::read(block, address)?)?;
+    let mut barriers = block.barriers.borrow_mut();
+    barriers.changes += 1;
+    if !state.is_over() {
+        return state.write(block, address);
+    }
+    if let Some(known) = barriers.known.get_mut(&address) {
+        known.ended += 1;
+    }
+    state.next().write(block, address)
 }
 
 /// Performs `operation` for the calling thread, or reports its mistake. Does nothing while the
@@ -136,17 +209,18 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
             return Err(Misuse::Arrivals { arrivals });
         }
         let (block, address) = (own_block(lane), at.bits() as usize);
-        if BarrierPhase::read(block, address).is_ok() {
+        if State::read(block, address).is_ok() {
             return Err(Misuse::InitialisedAgain { address });
         }
-        let phase = BarrierPhase {
+        let state = State {
             arrivals: arrivals as u16,
             missing: arrivals as u16,
             bytes: 0,
             parity: 0,
         };
-        phase.write(block, address)?;
-        block.barriers.borrow_mut().0.insert(address);
+        state.write(block, address)?;
+        let known = Known { site, ended: 0 };
+        block.barriers.borrow_mut().known.insert(address, known);
         Ok(())
     });
 }
@@ -154,20 +228,28 @@ pub(crate) fn init(at: SharedAddress, arrivals: u32, site: &'static Location<'st
 pub(crate) fn invalidate(at: SharedAddress, site: &'static Location<'static>) {
     perform(site, |lane| {
         let (block, address) = (own_block(lane), at.bits() as usize);
-        BarrierPhase::read(block, address)?;
-        block.barriers.borrow_mut().0.remove(&address);
+        State::read(block, address)?;
+        block.barriers.borrow_mut().known.remove(&address);
         block.shared().write(BYTES, address, [0xff; 8])
     });
 }
 
 pub(crate) fn arrive(at: SharedAddress, bytes: u32, site: &'static Location<'static>) {
-    perform(site, |lane| arrive_in(lane, own_block(lane), at, bytes));
+    perform(site, |lane| {
+        arrive_in(lane, own_block(lane), at, bytes, site)
+    });
 }
 
 pub(crate) fn arrive_at(at: SharedAddress, rank: u32, site: &'static Location<'static>) {
     perform(site, |lane| {
         let block = lane.block_of_cluster(rank);
-        arrive_in(lane, block.ok_or(Misuse::BeyondCluster { rank })?, at, 0)
+        arrive_in(
+            lane,
+            block.ok_or(Misuse::BeyondCluster { rank })?,
+            at,
+            0,
+            site,
+        )
     });
 }
 
@@ -185,20 +267,23 @@ fn arrive_in(
     block: BlockOfCluster<'_>,
     at: SharedAddress,
     bytes: u32,
+    site: &'static Location<'static>,
 ) -> Result<(), Misuse> {
     let address = at.bits() as usize;
     release(lane, block, address);
-    change(block, address, |phase| {
-        let missing = phase.missing.checked_sub(1);
+    change(block, address, |state| {
+        let missing = state.missing.checked_sub(1);
         let missing = missing.ok_or(Misuse::TooManyArrivals { address })?;
-        let expected = phase.bytes.checked_add_unsigned(bytes);
+        let expected = state.bytes.checked_add_unsigned(bytes);
         let expected = expected.filter(|&expected| expected <= MOST_BYTES);
-        Ok(BarrierPhase {
+        Ok(State {
             missing,
             bytes: expected.ok_or(Misuse::TooManyBytes { address, bytes })?,
-            ..phase
+            ..state
         })
-    })
+    })?;
+    lane.arrived(site);
+    Ok(())
 }
 
 /// Counts bytes that have been copied.
@@ -207,18 +292,21 @@ pub(super) fn complete(
     address: usize,
     bytes: usize,
 ) -> Result<(), Misuse> {
-    change(block, address, |phase| {
-        Ok(BarrierPhase {
-            bytes: phase.bytes.wrapping_sub(bytes as i32),
-            ..phase
+    change(block, address, |state| {
+        Ok(State {
+            bytes: state.bytes.wrapping_sub(bytes as i32),
+            ..state
         })
     })
 }
 
 pub(crate) fn wait(at: SharedAddress, parity: u32, site: &'static Location<'static>) {
     perform(site, |lane| {
+        if parity > 1 {
+            return Err(Misuse::Parity { parity });
+        }
         let (block, address) = (own_block(lane), at.bits() as usize);
-        let is_over = || Ok(BarrierPhase::read(block, address)?.parity != parity & 1);
+        let is_over = || Ok(State::read(block, address)?.parity != parity);
         while !is_over()? {
             // Copies that are as late as they may be are made now.
             super::tensor::finish(block, address)?;

@@ -4,6 +4,7 @@ use core::fmt;
 use core::panic::Location;
 
 use super::mbarrier::{MOST_ARRIVALS, MOST_BYTES};
+use crate::shared::ELSEWHERE;
 
 /// What is wrong with an asynchronous copy, its barrier, or a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,11 @@ pub enum Misuse {
     NotABarrier {
         /// Its place in the dynamic shared memory.
         address: usize,
+    },
+    /// A wait for the end of a phase of another parity than 0 and 1.
+    Parity {
+        /// The parity.
+        parity: u32,
     },
     /// A barrier got more arrivals in a phase than it was initialised for.
     TooManyArrivals {
@@ -87,6 +93,16 @@ impl fmt::Display for Misuse {
                 address,
                 bytes,
                 length,
+            } if *address == ELSEWHERE as usize => write!(
+                f,
+                "{access} of {bytes} bytes outside of the dynamic shared memory, which has {length} bytes; other \
+                 memory has no such addresses in the simulator"
+            ),
+            Self::OutOfRange {
+                access,
+                address,
+                bytes,
+                length,
             } => write!(
                 f,
                 "{access} of {bytes} bytes at {address} of the dynamic shared memory, which has {length} bytes"
@@ -107,6 +123,9 @@ impl fmt::Display for Misuse {
                 f,
                 "no barrier was initialised at {address} of the dynamic shared memory, or it was overwritten"
             ),
+            Self::Parity { parity } => {
+                write!(f, "a wait for the phase of parity {parity}, not of 0 or 1")
+            }
             Self::TooManyArrivals { address } => write!(
                 f,
                 "the barrier at {address} of the dynamic shared memory got more arrivals in a phase than it waits for"
