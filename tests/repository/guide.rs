@@ -233,6 +233,8 @@ const NO_ARRIVALS: u32 = 5;
 const INITIALISED_AGAIN: u32 = 6;
 const MANY_BYTES: u32 = 7;
 const WAITS_IN_VAIN: u32 = 8;
+const WRONG_PARITY: u32 = 9;
+const ELSEWHERE: u32 = 10;
 
 /// Uses a barrier that counts arrivals, with a mistake.
 #[kernel]
@@ -249,6 +251,12 @@ unsafe fn barriers(map: TensorMap, mistake: u32) {
         }
         if mistake == MANY_BYTES {
             barrier.arrive_and_expect(1 << 20);
+        }
+        if mistake == WRONG_PARITY {
+            barrier.wait(2);
+        }
+        if mistake == ELSEWHERE {
+            Barrier::at(shared::address(shared_array![u64; 1])).init(1);
         }
         if mistake == WAITS_IN_VAIN {
             barrier.wait(0);
@@ -351,6 +359,8 @@ fn every_mistake_has_its_message() {
         on_barrier(INITIALISED_AGAIN),
         on_barrier(MANY_BYTES),
         on_barrier(WAITS_IN_VAIN),
+        on_barrier(WRONG_PARITY),
+        on_barrier(ELSEWHERE),
         reported(&in_clusters, LaunchConfig::new(3, 32), ()),
         reported(&panics, block(1), (4,)),
     ]);
