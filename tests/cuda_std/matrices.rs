@@ -178,7 +178,8 @@ macro_rules! products {
 
 products! {
     product_8_8_4_f64, F64, f64, 8 4, |it| it >= (8, 0);
-    // The image for 9.0 alone is the only one that has it.
+    // The image for 9.0 alone has these.
+    product_16_8_4_f64, F64, f64, 16 4, |it| it == (9, 0);
     product_16_8_8_f64, F64, f64, 16 8, |it| it == (9, 0);
     product_16_8_8_tf32, TF32, f32, 16 8, |it| it >= (8, 0);
     product_16_8_16_f16, F16, f32, 16 16, |it| it >= (8, 0);
