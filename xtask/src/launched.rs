@@ -35,6 +35,8 @@ fn missing<'a>(
     let mut missing: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (name, record) in record.crates() {
         let kernels = record.ptx.values().flat_map(|ptx| ptx.barriers.keys());
+        // The functions that kernels call have one entry, whose name has a space.
+        let kernels = kernels.filter(|name| !name.contains(' '));
         for kernel in kernels.filter(|kernel| !launched.contains(kernel.as_str())) {
             missing.entry(name).or_default().insert(kernel.as_str());
         }
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_kernel_is_missing_until_it_is_launched() {
-        let barriers = ["one", "two"].map(|kernel| (kernel.to_owned(), 0));
+        let barriers = ["one", "two", "called functions"].map(|kernel| (kernel.to_owned(), 0));
         let ptx = PtxRecord {
             sha256: String::new(),
             barriers: barriers.into(),
