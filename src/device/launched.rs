@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::sync::{LazyLock, Mutex};
-
-use super::lock;
+// Not those of models, which have no statics.
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The variable with the file to which the list is appended.
 const VARIABLE: &str = "GRIDSTRIDE_LAUNCHED";
@@ -28,7 +27,7 @@ pub(super) fn list(kernel: &'static str) {
         }))
     });
     if let Some(list) = &*LIST {
-        let mut list = lock(list);
+        let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
         if list.names.insert(kernel) {
             // In one write, since several processes append to the file.
             let line = format!("{kernel}\n");
