@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-// Not those of models, which have no statics.
+// The types of the models in `crate::sync` cannot be in statics.
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The variable with the file to which the list is appended.

@@ -204,7 +204,7 @@ pub enum SimError {
     PhaseNotOver {
         /// A thread that waits.
         place: Place,
-        /// The phases of the block's barriers: first that of the barrier at which the thread waits.
+        /// The phases of the barriers of the block. The thread waits for the first one.
         phases: Vec<BarrierPhase>,
         /// The place of the call.
         site: Site,
