@@ -35,7 +35,7 @@ fn missing<'a>(
     let mut missing: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (name, record) in record.crates() {
         let kernels = record.ptx.values().flat_map(|ptx| ptx.barriers.keys());
-        // The functions that kernels call have one entry, whose name has a space.
+        // The record has one entry for all called functions. Its name, unlike a kernel's, has a space.
         let kernels = kernels.filter(|name| !name.contains(' '));
         for kernel in kernels.filter(|kernel| !launched.contains(kernel.as_str())) {
             missing.entry(name).or_default().insert(kernel.as_str());

@@ -477,7 +477,7 @@ fn and_more(count: usize) -> String {
     }
 }
 
-/// The phases of barriers, of which the first is waited for.
+/// Lists the phases of barriers.
 fn list_phases(phases: &[BarrierPhase]) -> String {
     /// Two for each of four stages.
     const LISTED: usize = 8;

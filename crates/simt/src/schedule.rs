@@ -138,8 +138,8 @@ impl<'a> Schedule<'a> {
         Err(self.all_wait())
     }
 
-    /// Whether no thread can go on: all that still run wait at mbarriers, of which none has changed
-    /// since the last round, and there are no other blocks that could change them.
+    /// Whether no thread can continue: all running threads wait at mbarriers, no mbarrier has changed
+    /// since the last round, and no other block can change one.
     fn is_dead(&mut self) -> bool {
         let changes = self.threads[0].changes_of_barriers();
         let before = std::mem::replace(&mut self.changes_of_barriers, changes);
@@ -159,7 +159,7 @@ impl<'a> Schedule<'a> {
                 _ => unreachable!("it is among the paused"),
             }
         });
-        // A thread at an mbarrier first, whose phase says what is missing, most of all if it has begun.
+        // Prefers a thread at an mbarrier, since the phase says what is missing, and a phase that has begun.
         let mut phases = BarrierPhase::all(&self.threads[0]);
         let at_barrier = |has_begun: bool| {
             paused.clone().find_map(|(place, site, barrier)| {

@@ -372,7 +372,7 @@ fn memory_without_a_barrier_is_found_whatever_its_bytes() {
     }
 }
 
-/// Waits for two arrivals and 64 bytes, of which one arrival comes, in the phase after the first.
+/// The second phase needs two arrivals and 64 bytes, and gets one arrival.
 #[kernel]
 unsafe fn waits_in_vain() {
     let barrier = Barrier::at(shared::address(shared::dynamic_shared_mem::<u32>()).offset(8));
