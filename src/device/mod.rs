@@ -55,6 +55,8 @@ mod constant;
 mod cuda;
 mod driver;
 mod element;
+#[cfg(all(test, feature = "simulator"))]
+mod for_tests;
 mod gate;
 mod graph;
 mod handle;
@@ -89,6 +91,8 @@ pub use buffer::Buffer;
 pub(crate) use capture::Aside;
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
+#[cfg(all(test, feature = "simulator"))]
+pub(crate) use for_tests::device_for_tests;
 pub use graph::Graph;
 pub use handle::Device;
 pub(crate) use host_memory::{

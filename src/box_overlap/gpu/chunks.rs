@@ -269,6 +269,7 @@ mod tests {
 
     use super::*;
     use crate::box_overlap::options::{Algorithm, BoxOverlap};
+    use crate::device::device_for_tests;
     use crate::number::random;
     use crate::{Error, Number};
 
@@ -290,7 +291,7 @@ mod tests {
     }
 
     fn counted<T: HasKernels>(set1: &Array2<T>, set2: &Array2<T>) -> Result<Vec<u32>> {
-        let device = Device::simulator()?;
+        let device = device_for_tests();
         let (algorithm, views) = (Algorithm::Indexed, (set1.view(), set2.view()));
         let problem = Problem::new("test", algorithm, views.0, Some(views.1))?;
         let mut counts = vec![u32::MAX; set1.nrows()];

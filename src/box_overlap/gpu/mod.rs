@@ -279,11 +279,12 @@ mod tests {
 
     use super::*;
     use crate::box_overlap::options::{Algorithm, BoxOverlap};
+    use crate::device::device_for_tests;
     use crate::number::random;
 
     /// Returns the algorithm that `Auto` ends with after trying the index, and the number of pairs.
     fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         let [set1, set2] = [set1, set2].map(|set| device.upload(set).unwrap());
         let problem = DeviceProblem::new("test", Algorithm::Auto, &set1, Some(&set2)).unwrap();
         let mut counts = device.alloc(set1.shape()[0]).unwrap();
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn sorts_with_fewer_passes_find_the_same_pairs() {
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         let search = BoxOverlap::new().algorithm(Algorithm::Indexed);
         // Several tiles of the sort. Long boxes need few bits of a key, small ones all.
         for extent in [0.1, 0.03, 1e-6] {

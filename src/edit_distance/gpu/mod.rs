@@ -163,6 +163,7 @@ fn launch(
 #[cfg(all(test, feature = "simulator"))]
 mod tests {
     use super::*;
+    use crate::device::device_for_tests;
     use crate::edit_distance::reference;
     use crate::sequences::Sequences;
 
@@ -180,7 +181,7 @@ mod tests {
         }
         let expected = reference::edit_distance(a[..].into(), b[..].into());
         let (a, b) = (Sequences::from(vec![a]), Sequences::from(vec![b]));
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         // The last number is the limit of the first launch, as a band of long pairs has it.
         for (warps, limit, first_limit) in [
             (1, u32::MAX, u32::MAX),

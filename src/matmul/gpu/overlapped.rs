@@ -156,6 +156,7 @@ mod tests {
     use ndarray::{Array2, ArrayView2, Axis};
 
     use super::*;
+    use crate::device::device_for_tests;
     use crate::matmul::gpu::in_sequence;
     use crate::matmul::input::Product;
     use crate::matmul::options::{Instructions, Precision};
@@ -199,7 +200,7 @@ mod tests {
     }
 
     fn check<T: HasKernels, C: OutputOf<T> + Scalar + PartialEq + Debug>(options: MatMul) {
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         let [m, k, n] = SIZES;
         let (a, b) = (numbers::<T>([m, k], 1), numbers::<T>([k, n], 2));
         let (a_across, b_across) = (a.t().to_owned(), b.t().to_owned());

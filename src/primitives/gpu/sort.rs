@@ -213,6 +213,7 @@ unsafe fn sort(
 #[cfg(all(test, feature = "simulator"))]
 mod tests {
     use super::*;
+    use crate::device::device_for_tests;
 
     /// Keys that differ in the bits from `first_pass` digits on.
     fn keys(count: u64, first_pass: u64) -> Vec<u64> {
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_lowest_passes_may_be_left_out() {
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         for first_pass in 0..3 {
             let keys = keys(5000, first_pass);
             check(&device, SortShape::Short, &keys, first_pass);
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn tiles_of_both_lengths_are_sorted() {
-        let device = Device::simulator().unwrap();
+        let device = device_for_tests();
         for shape in [SortShape::Short, SortShape::Long] {
             let tile = u64::from(shape.tile());
             for count in [1, tile - 1, tile, tile + 1, 2 * tile, 15_000] {
