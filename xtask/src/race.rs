@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::{Result, cargo, workspace};
 
-/// The packages whose tests run kernels, with the names of their test programs.
-const TESTS: [(&str, &[&str]); 2] = [
-    ("gridstride_simt", &["race"]),
-    ("gridstride", &["kernels", "cuda_std"]),
+/// The packages whose tests run kernels, with the arguments that choose their test programs.
+const TESTS: [(&str, &str); 3] = [
+    ("gridstride_simt", "--test race"),
+    ("gridstride", "--test kernels --test cuda_std"),
+    // The kernels of the ladders.
+    ("gridstride_cli", "--bin gridstride"),
 ];
 
 /// The variables with which cargo compiles for the race detector.
@@ -38,7 +40,7 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         let mut command = cargo::command();
         command
             .args(["test", "-p", name, "--features", "race-detector"])
-            .args(programs.iter().flat_map(|program| ["--test", program]))
+            .args(programs.split(' '))
             .arg("--")
             .args(filters)
             .envs(environment())

@@ -23,16 +23,17 @@ fn setup() -> Setup {
 }
 
 /// And on the first GPU, in builds with `cuda`; with `GRIDSTRIDE_REQUIRE_CUDA=1` it has to be
-/// there.
+/// there. With `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under compute-sanitizer, only there.
 fn setups() -> impl Iterator<Item = Setup> {
-    let is_required = std::env::var("GRIDSTRIDE_REQUIRE_CUDA").is_ok_and(|value| value == "1");
+    let is_set = |name| std::env::var(name).is_ok_and(|value| value == "1");
     let gpu = match cfg!(feature = "cuda") {
-        true if is_required => Some(Device::cuda(0).unwrap()),
+        true if is_set("GRIDSTRIDE_REQUIRE_CUDA") => Some(Device::cuda(0).unwrap()),
         true => Device::cuda(0).ok(),
         // The kernels have no PTX then.
         false => None,
     };
-    [setup()].into_iter().chain(gpu.map(on))
+    let simulator = (!is_set("GRIDSTRIDE_TEST_ONLY_CUDA")).then(setup);
+    simulator.into_iter().chain(gpu.map(on))
 }
 
 fn on(device: Device) -> Setup {

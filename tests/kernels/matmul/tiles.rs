@@ -141,17 +141,8 @@ fn check<T, S>(
     let launched = unsafe {
         match tile.kernel {
             Launch::Block(kernel) | Launch::Rounding { sums: kernel, .. } => {
-                let product = Product {
-                    a: a.factor(),
-                    b: b.factor(),
-                    c: c.slice_mut(),
-                    m: m as u32,
-                    n: n as u32,
-                    k: k as u32,
-                    k_part: k_part as u32,
-                    alpha,
-                    beta: beta_s,
-                };
+                let sizes = [m, k, n];
+                let product = of_blocks([&a, &b], c.slice_mut(), sizes, k_part, alpha, beta_s);
                 device.launch(&MODULE, kernel, config, (product,))
             }
             Launch::Persistent { sums, .. } => {
@@ -180,7 +171,29 @@ fn check<T, S>(
     }
 }
 
-/// The product of matrices that are all of the batch.
+/// The product of a kernel with a block for each tile.
+fn of_blocks<T: Element, C, S>(
+    [a, b]: [&Matrices<T>; 2],
+    c: DeviceSliceMut<C>,
+    [m, k, n]: [usize; 3],
+    k_part: usize,
+    alpha: S,
+    beta: S,
+) -> Product<T, S, C> {
+    Product {
+        a: a.factor(),
+        b: b.factor(),
+        c,
+        m: m as u32,
+        n: n as u32,
+        k: k as u32,
+        k_part: k_part as u32,
+        alpha,
+        beta,
+    }
+}
+
+/// The product of a kernel with persistent blocks, of matrices that are all of the batch.
 fn persistent<C, S>(
     c: DeviceSliceMut<C>,
     [batch, m, k, n]: [usize; 4],
@@ -244,17 +257,8 @@ fn check_rounded(
     let (name, launched) = unsafe {
         match tile.kernel {
             Launch::Rounding { rounded, .. } => {
-                let product = Product {
-                    a: a.factor(),
-                    b: b.factor(),
-                    c: c.slice_mut(),
-                    m: m as u32,
-                    n: n as u32,
-                    k: k as u32,
-                    k_part: k_part as u32,
-                    alpha,
-                    beta: beta_s,
-                };
+                let sizes = [m, k, n];
+                let product = of_blocks([&a, &b], c.slice_mut(), sizes, k_part, alpha, beta_s);
                 let config = config((tiles as u32, 1, batch as u32));
                 let launched = device.launch(&MODULE, rounded, config, (product,));
                 (rounded.name(), launched)
