@@ -20,6 +20,7 @@
 //! Devices beside the CPU, off by default:
 //! - `cuda`: NVIDIA GPUs. Programs also start without a driver; [`Device::auto`] is then the CPU.
 //! - `simulator`: the simulator, for tests and custom kernels.
+//! - `race-detector`: the simulator's race detector, with a compiler wrapper.
 //!
 //! Kernels, on by default:
 //!
@@ -35,7 +36,8 @@
 //! | `primitives` | [`primitives`] | |
 //!
 //! With `default-features = false` only the chosen kernels are compiled. Without kernels,
-//! gridstride is the device layer: a crate with custom kernels compiles in less than a minute.
+//! gridstride is the device layer: a crate with custom kernels compiles in one to two minutes on two
+//! cores.
 //!
 //! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
@@ -47,7 +49,8 @@
 //!
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
-//! Both crates are re-exported, for programs to use the same versions: [`ndarray`] and [`half`].
+//! Both crates are re-exported, for programs to use the same versions: [`ndarray`], and [`half`] with
+//! the feature `matmul`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(
@@ -82,11 +85,6 @@ mod modules {
     include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 }
 mod number;
-#[cfg(any(
-    feature = "distances",
-    feature = "edit-distance",
-    feature = "tensor-sketch"
-))]
 mod offsets;
 mod parallel;
 mod partition;

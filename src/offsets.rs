@@ -1,6 +1,11 @@
 //! Offsets, which divide elements among ranges that follow each other.
 
-use crate::{Error, Result};
+use crate::device::Buffer;
+#[cfg(not(target_pointer_width = "64"))]
+use crate::device::collected;
+#[cfg(target_pointer_width = "64")]
+use crate::device::zeroed_lazily;
+use crate::{Device, Error, Result};
 
 /// Checks that `offsets` begins with 0, never decreases, and ends with `count`, the number of
 /// `elements`, which is their plural.
@@ -27,4 +32,28 @@ pub(crate) fn check(
         return refuse(offsets.len() - 1, message);
     }
     Ok(())
+}
+
+/// Copies offsets to a device, where they have 64 bits.
+pub(crate) fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
+    #[cfg(target_pointer_width = "64")]
+    let wide: &[u64] = bytemuck::cast_slice(offsets);
+    #[cfg(not(target_pointer_width = "64"))]
+    let wide = &collected(offsets.iter().map(|&offset| offset as u64))?;
+    device.buffer_from(wide)
+}
+
+/// Copies offsets from a device.
+#[cfg(target_pointer_width = "64")]
+pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+    let mut copy = zeroed_lazily::<usize>(offsets.len())?;
+    offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
+    Ok(copy)
+}
+
+/// Copies offsets from a device.
+#[cfg(not(target_pointer_width = "64"))]
+pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+    let wide = offsets.to_vec()?;
+    collected(wide.into_iter().map(|offset| offset as usize))
 }

@@ -1,14 +1,15 @@
 //! The pairs of overlapping boxes, in the memory of a device.
 
-use ndarray::{ArrayView1, Ix1, Ix2};
+use ndarray::{Ix1, Ix2};
 
 use super::gpu;
 use super::input::matrix_size;
-use super::output::{OverlapMatrix, Overlaps, offsets_from};
+use super::output::{OverlapMatrix, Overlaps};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
 use crate::device::{Buffer, DeviceArray, DeviceKind};
 use crate::error::During;
+use crate::offsets;
 use crate::{Device, Result};
 
 const PAIRS: &str = "pairs";
@@ -67,10 +68,8 @@ impl DeviceOverlaps {
     }
 
     pub(super) fn upload(device: &Device, overlaps: &Overlaps) -> Result<Self> {
-        Ok(DeviceOverlaps {
-            offsets: device.upload(&ArrayView1::from(bytemuck::cast_slice(overlaps.offsets())))?,
-            indices: device.upload(&overlaps.indices())?,
-        })
+        let offsets = offsets::upload(device, overlaps.offsets())?;
+        DeviceOverlaps::new(offsets, device.upload(&overlaps.indices())?.into_buffer())
     }
 
     /// Returns the number of boxes of the first set, N.
@@ -106,7 +105,7 @@ impl DeviceOverlaps {
     /// suffice.
     pub fn download(&self) -> Result<Overlaps> {
         let download = || {
-            let offsets = offsets_from(self.offsets.buffer())?;
+            let offsets = offsets::download(self.offsets.buffer())?;
             Ok(Overlaps::new(offsets, self.indices.buffer().to_vec()?))
         };
         download().during("download of overlaps")

@@ -7,7 +7,7 @@ use super::gpu::{self, GpuSearch};
 use super::input::{DeviceProblem, Problem};
 use super::partition;
 use super::slices::{self, Search};
-use crate::device::{Buffer, DeviceKind};
+use crate::device::{Buffer, DeviceKind, collected};
 use crate::{Device, Result};
 
 macro_rules! dispatch {
@@ -46,7 +46,7 @@ macro_rules! dispatch {
                     return DeviceOverlaps::new(offsets, indices);
                 }
                 let found = cpu::resident(&problem, |search, rows| search.overlaps(0..rows))?;
-                counts.copy_from(found.counts().as_slice().expect("a new array"))?;
+                counts.copy_from(&collected(found.row_lengths())?)?;
                 DeviceOverlaps::upload(problem.device(), &found)
             }
 

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 
 use super::input::matrix_size;
 use crate::Result;
-use crate::device::{Buffer, MemoryKind, zeroed, zeroed_lazily};
+use crate::device::{MemoryKind, collected, zeroed};
 use crate::error::During;
 use crate::parallel;
 
@@ -86,9 +86,14 @@ impl Overlaps {
 
     /// Returns the number of boxes of the second set that overlap each box of the first.
     pub fn counts(&self) -> Array1<u32> {
+        self.row_lengths().collect()
+    }
+
+    /// As [`counts`](Self::counts), for callers that make room first.
+    pub(super) fn row_lengths(&self) -> impl ExactSizeIterator<Item = u32> {
         // A row is no longer than the second set, whose rows are fewer than 2³¹.
-        let count = |ends: &[usize]| (ends[1] - ends[0]) as u32;
-        self.offsets.windows(2).map(count).collect()
+        let length = |ends: &[usize]| (ends[1] - ends[0]) as u32;
+        self.offsets.windows(2).map(length)
     }
 
     /// Returns the pairs (box of the first set, box of the second), sorted: P×2.
@@ -138,7 +143,7 @@ impl Overlaps {
         });
         Ok(OverlapMatrix {
             indices: Array2::from_shape_vec(shape, indices).expect("rows of `limit` columns"),
-            counts: self.counts(),
+            counts: collected(self.row_lengths()).during(operation)?.into(),
         })
     }
 
@@ -162,12 +167,4 @@ pub(super) fn row_blocks<'a, T>(
         (rows, places.expect("a place for each pair"))
     };
     (0..rows).step_by(ROWS).map(block).collect()
-}
-
-/// Copies the offsets of rows from a device.
-pub(super) fn offsets_from(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
-    let mut copy = zeroed_lazily::<usize>(offsets.len())?;
-    // `usize` has 64 bits on all hosts with devices.
-    offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
-    Ok(copy)
 }

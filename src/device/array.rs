@@ -6,6 +6,7 @@ use crate::{Error, Result};
 use ndarray::{Array, ArrayRef, Dimension};
 use std::any::type_name;
 use std::fmt;
+use std::ops::Deref;
 
 const UPLOAD: &str = "upload of an array";
 
@@ -22,6 +23,44 @@ pub(crate) fn is_countable(shape: &[usize]) -> bool {
 pub struct DeviceArray<T: Element, D: Dimension> {
     buffer: Buffer<T>,
     shape: D,
+}
+
+/// The elements of an array in row-major order, for writing: see [`DeviceArray::buffer_mut`].
+///
+/// Reads as the [`Buffer`]. Unlike `&mut Buffer`, it cannot be exchanged for a buffer of another
+/// length, which the array's shape would not fit.
+#[derive(Debug)]
+pub struct ElementsMut<'a, T: Element>(&'a mut Buffer<T>);
+
+impl<T: Element> ElementsMut<'_, T> {
+    /// Copies `source` into the elements, as [`Buffer::copy_from`] does.
+    ///
+    /// # Errors
+    /// As [`Buffer::copy_from`].
+    pub fn copy_from(&mut self, source: &[T]) -> Result<()> {
+        self.0.copy_from(source)
+    }
+
+    /// Sets all bytes to zero, as [`Buffer::fill_zero`] does.
+    ///
+    /// # Errors
+    /// As [`Buffer::fill_zero`].
+    pub fn fill_zero(&mut self) -> Result<()> {
+        self.0.fill_zero()
+    }
+
+    /// Returns the elements as an argument of a kernel that writes them.
+    pub fn slice_mut(&mut self) -> cuda_std::DeviceSliceMut<T> {
+        self.0.slice_mut()
+    }
+}
+
+impl<T: Element> Deref for ElementsMut<'_, T> {
+    type Target = Buffer<T>;
+
+    fn deref(&self) -> &Buffer<T> {
+        self.0
+    }
 }
 
 impl Device {
@@ -114,7 +153,22 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     }
 
     /// Returns the elements in row-major order, for writing.
-    pub fn buffer_mut(&mut self) -> &mut Buffer<T> {
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use ndarray::array;
+    ///
+    /// let mut on_device = Device::cpu().upload(&array![[1, 2], [3, 4]])?;
+    /// on_device.buffer_mut().copy_from(&[5, 6, 7, 8])?;
+    /// assert_eq!(on_device.download()?, array![[5, 6], [7, 8]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn buffer_mut(&mut self) -> ElementsMut<'_, T> {
+        ElementsMut(&mut self.buffer)
+    }
+
+    /// As [`buffer_mut`](Self::buffer_mut), for callers that leave the array its number of elements.
+    pub(crate) fn elements_mut(&mut self) -> &mut Buffer<T> {
         &mut self.buffer
     }
 

@@ -84,8 +84,8 @@ mod uploads;
 mod view;
 mod workspace;
 
-pub use array::DeviceArray;
 pub(crate) use array::is_countable;
+pub use array::{DeviceArray, ElementsMut};
 pub(crate) use available::require_available;
 pub use buffer::Buffer;
 pub(crate) use capture::Aside;

@@ -235,7 +235,7 @@ impl EditDistance {
             limit: self.limit,
             a,
             b,
-            out: out.buffer_mut(),
+            out: out.elements_mut(),
         };
         dispatch::device(pairs).during(operation)
     }

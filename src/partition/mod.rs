@@ -11,7 +11,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
 
-use crate::device::{MemoryKind, into_inner, lock};
+use crate::device::{Aside, MemoryKind, into_inner, lock};
 use crate::error::During;
 use crate::parallel::Slots;
 use crate::sync::thread;
@@ -98,11 +98,14 @@ fn take_in_turn(
     };
     match rayon::current_thread_index() {
         // A thread of rayon that only waited might be the thread that the work waits for.
-        Some(_) => rayon::scope(|scope| {
-            for device in devices {
-                scope.spawn(|_| work_off(device));
-            }
-        }),
+        Some(_) => {
+            let _aside = Aside::new();
+            rayon::scope(|scope| {
+                for device in devices {
+                    scope.spawn(|_| work_off(device));
+                }
+            });
+        }
         None => thread::scope(|scope| {
             for device in devices {
                 scope.spawn(|| work_off(device));

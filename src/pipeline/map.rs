@@ -267,6 +267,12 @@ struct Layout {
 impl Layout {
     fn new(pipeline: &Pipeline, operation: &'static str, sizes: Vec<usize>) -> Result<Layout> {
         pipeline.require_streams(operation)?;
+        if sizes.contains(&0) {
+            return Err(Error::input(
+                operation,
+                "elements of 0 bytes cannot be copied",
+            ));
+        }
         let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
         let slot_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::Result;
 use crate::device::Buffer;
+use crate::offsets;
 
 /// The index of each series' first bucket, and at the end the number of buckets.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl DeviceOffsets {
         if let Some(offsets) = copied.get() {
             return Ok(offsets);
         }
-        let offsets = downloaded(offsets)?;
+        let offsets = offsets::download(offsets)?;
         Ok(copied.get_or_init(|| offsets))
     }
 
@@ -49,17 +50,8 @@ impl DeviceOffsets {
             DeviceOffsets::Host(offsets) => Ok(offsets),
             DeviceOffsets::Device { offsets, copied } => match copied.into_inner() {
                 Some(offsets) => Ok(offsets),
-                None => downloaded(&offsets),
+                None => offsets::download(&offsets),
             },
         }
     }
-}
-
-fn downloaded(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
-    let wide = offsets.to_vec()?;
-    #[cfg(target_pointer_width = "64")]
-    let offsets = bytemuck::allocation::cast_vec(wide);
-    #[cfg(not(target_pointer_width = "64"))]
-    let offsets = wide.into_iter().map(|offset| offset as usize).collect();
-    Ok(offsets)
 }

@@ -233,6 +233,16 @@ fn nothing_is_read_ahead_of_its_turn() {
 }
 
 #[test]
+fn elements_without_bytes_are_refused() {
+    for device in with_kernels() {
+        let pipeline = Pipeline::new(&device);
+        let launch = |_: &Chunk, _: DeviceSlice<()>, _: DeviceSliceMut<u8>| Ok(());
+        let error = pipeline.map_iter([(); 5], launch, |_: &[u8]| Ok(()));
+        fails_with(error, "map_iter: elements of 0 bytes cannot be copied");
+    }
+}
+
+#[test]
 fn errors_and_panics_stop_it_and_leave_it_usable() {
     let failure = || Error::InvalidInput {
         index: None,

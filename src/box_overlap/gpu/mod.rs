@@ -19,9 +19,10 @@ use box_overlap_kernels as box_kernels;
 use ndarray::{Ix1, Ix2};
 
 use super::input::{DeviceProblem, Packed, Problem};
-use super::output::{Overlaps, offsets_from};
+use super::output::Overlaps;
 use super::slices::Search;
-use crate::device::{Buffer, DeviceArray, LaunchConfig};
+use crate::device::{Buffer, DeviceArray, LaunchConfig, reserve};
+use crate::offsets;
 use crate::{Device, Result};
 use brute::Brute;
 pub(super) use chunks::host_counts;
@@ -199,7 +200,7 @@ impl<T: HasKernels> Search for GpuSearch<T> {
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
         let all = match self.offsets.take() {
             Some(offsets) => offsets,
-            None => offsets_from(&self.searched.counted.rows.offsets)?,
+            None => offsets::download(&self.searched.counted.rows.offsets)?,
         };
         let first = all[rows.start];
         let pairs = all[rows.end] - first;
@@ -208,10 +209,12 @@ impl<T: HasKernels> Search for GpuSearch<T> {
         if rows.len() + 1 == all.len() {
             return Ok(Overlaps::new(all, indices));
         }
-        let offsets = all[rows].iter().map(|offset| offset - first);
-        let offsets = offsets.chain([pairs]).collect();
+        let mut own = Vec::new();
+        reserve(&mut own, rows.len() + 1)?;
+        own.extend(all[rows].iter().map(|offset| offset - first));
+        own.push(pairs);
         self.offsets = Some(all);
-        Ok(Overlaps::new(offsets, indices))
+        Ok(Overlaps::new(own, indices))
     }
 }
 

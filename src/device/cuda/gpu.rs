@@ -13,9 +13,7 @@ use super::uploads::{UploadBlock, UploadBlocks};
 use crate::device::available::no_memory;
 use crate::device::info::Properties;
 use crate::device::memory::ForeignOwner;
-use crate::device::{
-    DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, Module, capture, lock,
-};
+use crate::device::{DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, Module, lock};
 use crate::sync::Mutex;
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
@@ -310,14 +308,9 @@ impl Gpu {
         if self.uses_any_buffer() {
             return Ok(());
         }
-        if capture::is_present() {
-            let message = "launches with buffers of any handle cannot begin while this thread \
-                           captures a graph: end the capture first";
-            return Err(Error::input("launch on a stream", message));
-        }
         let primary = &self.owner.primary;
         // Waiting for all streams fails while one is captured, and so does the capture.
-        let _none_begins = primary.between_captures();
+        let _none_begins = primary.between_captures("launch on a stream")?;
         let mut unordered = lock(&self.owner.unordered);
         // Another thread may have been faster.
         if !unordered.iter().any(|stream| self.is_on(stream)) {
@@ -456,7 +449,7 @@ impl Gpu {
     pub fn synchronize_all(&self) -> Result<()> {
         let primary = &self.owner.primary;
         // Waiting for all streams fails while one is captured, and so does the capture.
-        let none_begins = primary.between_captures();
+        let none_begins = primary.between_captures("waiting for all streams")?;
         let waited = primary.synchronize();
         drop(none_begins);
         self.give_back();

@@ -2,6 +2,7 @@
 
 use super::words::words;
 use crate::device::available::MemoryState;
+use crate::device::capture;
 use crate::device::info::Properties;
 use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -163,12 +164,28 @@ impl Primary {
         self.capture_ended.notify_all();
     }
 
-    /// Waits until no graph is captured. None begins while the guard lives.
-    pub fn between_captures(&self) -> MutexGuard<'_, ()> {
+    /// Waits until no graph is captured. None begins while the guard lives. Fails if this thread
+    /// captures one, or may have to return for another thread to end its capture: a thread of rayon
+    /// runs tasks of others while it waits for its own.
+    pub fn between_captures(&self, operation: &'static str) -> Result<MutexGuard<'_, ()>> {
         let gate = lock(&self.captures_gate);
+        let on_rayon = rayon::current_thread_index().is_some();
+        if capture::is_present() || on_rayon && self.is_captured() {
+            let message = match on_rayon {
+                true => {
+                    "a graph is captured, for whose end a thread of rayon cannot wait: call \
+                         this after the capture, or outside of parallel iterators and thread pools"
+                }
+                false => {
+                    "this waits for the end of all captures of graphs, and this thread \
+                          captures one: call this before or after the capture"
+                }
+            };
+            return Err(Error::input(operation, message));
+        }
         let captured = |_: &mut ()| self.is_captured();
         let waited = self.capture_ended.wait_while(gate, captured);
-        waited.unwrap_or_else(PoisonError::into_inner)
+        Ok(waited.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether a graph is captured: waiting for all streams would then fail, and the capture too.

@@ -257,8 +257,8 @@ impl Distances {
             k: indices.shape()[1],
         };
         let places = Places {
-            indices: indices.buffer_mut(),
-            distances: distances.buffer_mut(),
+            indices: indices.elements_mut(),
+            distances: distances.elements_mut(),
         };
         T::device_nearest(whole, places).during(operation)
     }

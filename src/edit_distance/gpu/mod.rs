@@ -146,6 +146,8 @@ fn launch(
     if plan.long.iter().all(|pair| pair.limit == limit) {
         return Ok(());
     }
+    // `out` may be of another stream, and be copied before this one has written it.
+    device.synchronize()?;
     let distances = out.to_vec()?;
     let is_left =
         |pair: &&Pair| pair.limit < limit && distances[pair.index as usize] == ABOVE_LIMIT;
@@ -194,12 +196,16 @@ mod tests {
             let mut plan = Plan::new(1, 1, limit, |_| (8300, 8400)).unwrap();
             plan.warps = warps;
             plan.long[0].limit = first_limit;
-            let mut out = device.alloc(1).unwrap();
+            // Of another stream than the kernels.
+            let stream = device.stream().unwrap();
+            let mut out = stream.device().alloc(1).unwrap();
+            stream.device().synchronize().unwrap();
             let sides = [&a, &b].map(|buffers| Side {
                 letters: &buffers.letters,
                 offsets: &buffers.offsets,
             });
             launch(&device, limit, sides, &plan, &mut out).unwrap();
+            device.synchronize().unwrap();
             let expected = if expected <= limit {
                 expected
             } else {

@@ -10,6 +10,7 @@ use crate::matmul::input::{
     MatrixDimension, Product, Vector, require_product, result_elements, sizes,
 };
 use crate::matmul::options::MatMul;
+use crate::partition::require_devices;
 use crate::{DeviceSet, Number, Result};
 
 impl MatMul {
@@ -172,6 +173,7 @@ impl MatMul {
     ) -> Result<()> {
         let sizes = sizes(operation, a.shape(), b.shape())?;
         require_product(operation, DA::product(sizes).slice(), c.shape())?;
+        require_devices(devices.devices(), operation)?;
         if c.is_empty() {
             return Ok(());
         }

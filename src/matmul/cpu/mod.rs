@@ -17,7 +17,7 @@ pub use element::CpuScalar;
 use element::CpuSum;
 
 use crate::Result;
-use crate::device::zeroed;
+use crate::device::{Aside, zeroed};
 use crate::matmul::element::{HostProduct, Scalar};
 use crate::matmul::input::Product;
 use crate::parallel::{self, Scratch};
@@ -304,6 +304,7 @@ fn block<T: CpuScalar>(
         a.invert_axis(Axis(1));
         b.invert_axis(Axis(0));
     }
+    let _aside = threads.then(Aside::new);
     T::Sum::multiply(alpha, a, b, beta, c, parallelism);
     Ok(())
 }

@@ -24,7 +24,7 @@ use super::input::{Rows, check_code};
 use super::options::Form;
 use super::options::TensorSketch;
 use super::output::check_range;
-use crate::device::{DeviceKind, append};
+use crate::device::{Aside, DeviceKind, append};
 use crate::error::During;
 use crate::sequences::{CodeAt, largest_of};
 use crate::{Device, Error, Result};
@@ -356,6 +356,7 @@ impl<T: Entry> Drop for SketchSession<T> {
 ///
 /// A thread of rayon executes rayon's tasks while it waits: the engine may need one of them.
 fn receive<V>(receiver: &Receiver<V>) -> Option<V> {
+    let _aside = Aside::new();
     let mut patience = Duration::ZERO;
     while rayon::current_thread_index().is_some() {
         match receiver.recv_timeout(patience) {

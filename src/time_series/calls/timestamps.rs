@@ -149,7 +149,7 @@ fn round_device_into(
     device.require_same(out.device(), operation)?;
     require_length(operation, timestamps.len(), out.len())?;
     let _ordered = device.ordered_with(&[out.device()])?;
-    let out = out.buffer_mut();
+    let out = out.elements_mut();
     // SAFETY: the guard orders the streams of both arrays with that of `device`.
     unsafe { out.start_copy_of(device, timestamps.buffer(), 0)? };
     dispatch::round_device(operation, floor, device, out).during(operation)
@@ -168,7 +168,7 @@ pub fn round_timestamps_device_inplace(
         ROUND_DEVICE_INPLACE,
         floor,
         &device,
-        timestamps.buffer_mut(),
+        timestamps.elements_mut(),
     )
     .during(ROUND_DEVICE_INPLACE)
 }

@@ -4,10 +4,11 @@ use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Counts, Filling};
 
 use super::kernels::MODULE;
-use super::timeline::{Timeline, upload_offsets};
+use super::timeline::Timeline;
 use super::tuning;
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, collected, reserve};
+use crate::offsets;
 use crate::primitives::exclusive_sums;
 use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::{DeviceAggregates, DeviceColumns};
@@ -103,7 +104,7 @@ fn filled(
     mut found: DeviceAggregates,
 ) -> Result<DeviceAggregates> {
     let device = found.starts.device().clone();
-    let offsets = upload_offsets(&device, found.offsets.get()?)?;
+    let offsets = offsets::upload(&device, found.offsets.get()?)?;
     let series = found.offsets.series_count();
     let mut lengths = device.alloc::<u64>(series)?;
     let all_starts = found.starts.buffer().slice();

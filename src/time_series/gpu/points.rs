@@ -4,11 +4,12 @@ use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Preparation};
 
 use super::kernels::{HasKernels, MODULE, Reorder};
-use super::timeline::{Timeline, upload_offsets};
+use super::timeline::Timeline;
 use super::tuning;
 use super::workspace::{Array, Pairs};
 use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
+use crate::offsets;
 use crate::primitives::sort_pairs;
 use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::{Duplicates, Nan};
@@ -28,7 +29,7 @@ pub fn sorted<V: HasKernels>(
     unsafe { device.launch(MODULE, &kernels::time_keys, config, arguments)? };
     let (mut keys, mut order) = sort_pairs(pairs.keys, pairs.values, 0..64)?;
     if offsets.len() > 2 {
-        let device_offsets = upload_offsets(device, offsets)?;
+        let device_offsets = offsets::upload(device, offsets)?;
         let arguments = (device_offsets.slice(), order.slice(), keys.slice_mut());
         // SAFETY: the order is one of all points, and the offsets were checked.
         unsafe { device.launch(MODULE, &kernels::series_keys, config, arguments)? };

@@ -8,6 +8,7 @@ use time_series_kernels::{self as kernels, Floor, TILE};
 use super::kernels::MODULE;
 use super::tuning;
 use crate::device::{Buffer, DeviceArray, Element};
+use crate::offsets;
 use crate::primitives::sums_and_total;
 use crate::time_series::input::DeviceSeries;
 use crate::{Device, Result};
@@ -55,7 +56,7 @@ impl<'a> Timeline<'a> {
         let (is_tile, is_one) = (tiles <= 1, offsets.len() == 2);
         let device_offsets = match is_tile && is_one {
             true => device.alloc(0)?,
-            false => upload_offsets(device, offsets)?,
+            false => offsets::upload(device, offsets)?,
         };
         let words = match is_one {
             true => 0,
@@ -119,13 +120,4 @@ impl<'a> Timeline<'a> {
     pub fn device(&self) -> &'a Device {
         self.timestamps.device()
     }
-}
-
-/// Copies offsets to a device, as kernels take them.
-pub fn upload_offsets(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
-    #[cfg(target_pointer_width = "64")]
-    let wide: &[u64] = bytemuck::cast_slice(offsets);
-    #[cfg(not(target_pointer_width = "64"))]
-    let wide: &Vec<u64> = &offsets.iter().map(|&offset| offset as u64).collect();
-    device.buffer_from(wide)
 }

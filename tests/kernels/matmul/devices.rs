@@ -150,6 +150,9 @@ fn too_little_memory_is_an_error() {
     let none: [Device; 0] = [];
     let error = matmul(&none, a.view(), a.view());
     fails_with(error, format!("matmul: {NO_DEVICE}"));
+    let empty = Array2::<f32>::zeros((0, 3));
+    let error = matmul(&none, empty.view(), Array2::zeros((3, 2)).view());
+    fails_with(error, format!("matmul: {NO_DEVICE}"));
     let error = matmul(&none, array![[1.0]].view(), array![[1.0], [2.0]].view());
     assert_error!(error, Error::Shape { .. });
 }

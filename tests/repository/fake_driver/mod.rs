@@ -28,7 +28,7 @@ use gridstride::time_series::{Method, TimeBuckets};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, array};
 
-use crate::common::{in_own_process, module};
+use crate::common::{fails, in_own_process, module};
 
 static MODULE: Module = module!("fake_driver_test", "cuda_std_tests", "sm_70");
 
@@ -468,6 +468,21 @@ fn refused_captures_leave_the_stream_as_it_was() {
                 })
             });
             drop(buffer_of_any_handle.unwrap());
+            // This thread would wait for itself, and a thread of rayon perhaps for a task below its own.
+            let of_stream = stream.device();
+            let waits = of_stream.capture(|| device.synchronize_all());
+            fails(
+                waits,
+                &["waiting for all streams", "this thread captures one"],
+            );
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+            let pool = pool.build().unwrap();
+            let waits = of_stream.capture(|| pool.install(|| device.synchronize_all()));
+            fails(
+                waits,
+                &["waiting for all streams", "a thread of rayon cannot wait"],
+            );
+            device.synchronize_all().unwrap();
             drop(stream);
             let (mut graph, ()) = device.capture(|| buffer.fill_zero()).unwrap();
             assert_eq!(buffer.to_vec().unwrap(), [1, 2]);

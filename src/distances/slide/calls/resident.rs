@@ -162,7 +162,7 @@ impl Distances {
             a,
             b,
             pairs,
-            out: out.buffer_mut(),
+            out: out.elements_mut(),
         };
         T::device_slides(slides).during(operation)
     }
