@@ -36,8 +36,8 @@
 //! | `primitives` | [`primitives`] | |
 //!
 //! With `default-features = false` only the chosen kernels are compiled. Without kernels,
-//! gridstride is the device layer: a crate with custom kernels compiles in one to two minutes on two
-//! cores.
+//! gridstride is the device layer: a crate with custom kernels compiles in one to two minutes on
+//! two cores.
 //!
 //! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
@@ -49,8 +49,8 @@
 //!
 //! # Versions
 //! Arguments and results are arrays of ndarray 0.17; numbers of half precision are types of half 2.
-//! Both crates are re-exported, for programs to use the same versions: [`ndarray`], and [`half`] with
-//! the feature `matmul`.
+//! Both crates are re-exported, for programs to use the same versions: [`ndarray`], and [`half`]
+//! with the feature `matmul`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(

@@ -5,6 +5,8 @@ use crate::device::Buffer;
 use crate::device::collected;
 #[cfg(target_pointer_width = "64")]
 use crate::device::zeroed_lazily;
+#[cfg(target_pointer_width = "64")]
+use crate::error::During;
 use crate::{Device, Error, Result};
 
 /// Checks that `offsets` begins with 0, never decreases, and ends with `count`, the number of
@@ -46,7 +48,8 @@ pub(crate) fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> 
 /// Copies offsets from a device.
 #[cfg(target_pointer_width = "64")]
 pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
-    let mut copy = zeroed_lazily::<usize>(offsets.len())?;
+    let copy = zeroed_lazily::<usize>(offsets.len());
+    let mut copy = copy.during("copy from a buffer")?;
     offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
     Ok(copy)
 }

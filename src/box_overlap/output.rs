@@ -89,7 +89,7 @@ impl Overlaps {
         self.row_lengths().collect()
     }
 
-    /// As [`counts`](Self::counts), for callers that make room first.
+    /// As [`counts`](Self::counts), as an iterator, so that callers can allocate with an error.
     pub(super) fn row_lengths(&self) -> impl ExactSizeIterator<Item = u32> {
         // A row is no longer than the second set, whose rows are fewer than 2³¹.
         let length = |ends: &[usize]| (ends[1] - ends[0]) as u32;

@@ -25,14 +25,23 @@ pub struct DeviceArray<T: Element, D: Dimension> {
     shape: D,
 }
 
-/// The elements of an array in row-major order, for writing: see [`DeviceArray::buffer_mut`].
+/// The buffer of an array, for writing: see [`DeviceArray::buffer_mut`].
 ///
-/// Reads as the [`Buffer`]. Unlike `&mut Buffer`, it cannot be exchanged for a buffer of another
-/// length, which the array's shape would not fit.
+/// It cannot be exchanged for a buffer of another length, which the array's shape would not fit:
+///
+/// ```compile_fail,E0596
+/// # let device = gridstride::Device::cpu();
+/// let mut array = device.upload(&ndarray::array![1, 2])?;
+/// std::mem::swap(&mut *array.buffer_mut(), &mut device.zeros(1)?);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+///
+/// For calls that take `&mut Buffer`, [`DeviceArray::into_buffer`] returns the buffer, and
+/// [`DeviceArray::from_buffer`] makes it an array again.
 #[derive(Debug)]
-pub struct ElementsMut<'a, T: Element>(&'a mut Buffer<T>);
+pub struct BufferMut<'a, T: Element>(&'a mut Buffer<T>);
 
-impl<T: Element> ElementsMut<'_, T> {
+impl<T: Element> BufferMut<'_, T> {
     /// Copies `source` into the elements, as [`Buffer::copy_from`] does.
     ///
     /// # Errors
@@ -55,7 +64,7 @@ impl<T: Element> ElementsMut<'_, T> {
     }
 }
 
-impl<T: Element> Deref for ElementsMut<'_, T> {
+impl<T: Element> Deref for BufferMut<'_, T> {
     type Target = Buffer<T>;
 
     fn deref(&self) -> &Buffer<T> {
@@ -163,12 +172,12 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     /// assert_eq!(on_device.download()?, array![[5, 6], [7, 8]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn buffer_mut(&mut self) -> ElementsMut<'_, T> {
-        ElementsMut(&mut self.buffer)
+    pub fn buffer_mut(&mut self) -> BufferMut<'_, T> {
+        BufferMut(&mut self.buffer)
     }
 
-    /// As [`buffer_mut`](Self::buffer_mut), for callers that leave the array its number of elements.
-    pub(crate) fn elements_mut(&mut self) -> &mut Buffer<T> {
+    /// Returns the buffer itself, which the caller must not exchange for one of another length.
+    pub(crate) fn inner_mut(&mut self) -> &mut Buffer<T> {
         &mut self.buffer
     }
 

@@ -175,8 +175,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
-    /// [`Error::InvalidInput`] while this thread captures a graph of a GPU, or on a thread of rayon
-    /// while any thread does: this waits until no graph is captured.
+    /// [`Error::InvalidInput`] while a graph of the GPU is captured, if this thread captures one or
+    /// belongs to rayon: other threads wait until no graph is captured.
     pub fn synchronize_all(&self) -> Result<()> {
         capture::refuse(self, "waiting for all streams")?;
         match &self.backend {

@@ -85,10 +85,10 @@ mod view;
 mod workspace;
 
 pub(crate) use array::is_countable;
-pub use array::{DeviceArray, ElementsMut};
+pub use array::{BufferMut, DeviceArray};
 pub(crate) use available::require_available;
 pub use buffer::Buffer;
-pub(crate) use capture::Aside;
+pub(crate) use capture::{Aside, refuse as refuse_capture};
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
 #[cfg(all(test, feature = "simulator"))]

@@ -260,7 +260,8 @@ impl Stream {
     /// by events.
     ///
     /// # Errors
-    /// As [`Device::launch`].
+    /// As [`Device::launch`]. The first launch also fails with [`Error::InvalidInput`] on a thread of
+    /// rayon while another thread captures a graph of the GPU, for whose end it would wait.
     ///
     /// # Safety
     /// As [`Device::launch`].

@@ -235,7 +235,7 @@ impl EditDistance {
             limit: self.limit,
             a,
             b,
-            out: out.elements_mut(),
+            out: out.inner_mut(),
         };
         dispatch::device(pairs).during(operation)
     }

@@ -11,7 +11,7 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use std::ops::Range;
 
-use crate::device::{Aside, MemoryKind, into_inner, lock};
+use crate::device::{Aside, MemoryKind, into_inner, lock, refuse_capture};
 use crate::error::During;
 use crate::parallel::Slots;
 use crate::sync::thread;
@@ -85,6 +85,10 @@ fn take_in_turn(
 ) -> Result<()> {
     if let [device] = devices {
         return (0..count).try_for_each(|index| job(device, index));
+    }
+    // Other threads do the work, which would be no part of the capture.
+    for device in devices {
+        refuse_capture(device, "a call on several devices")?;
     }
     let (next, errors) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work_off = |device: &Device| {

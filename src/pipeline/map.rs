@@ -43,7 +43,7 @@ impl Chunk<'_> {
     /// Starts a kernel on the chunk's stream.
     ///
     /// # Errors
-    /// As [`Device::launch`](crate::Device::launch).
+    /// As [`Stream::launch`](crate::device::Stream::launch).
     ///
     /// # Safety
     /// See [`Device::launch`](crate::Device::launch). The slices of the chunk are valid until the
@@ -73,7 +73,7 @@ impl Pipeline {
     /// - [`Error::Shape`] for arrays of different lengths.
     /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory,
     ///   which a device's limit may reduce, does not suffice for one element of each array on each
-    ///   stream.
+    ///   stream, or if an element has 0 bytes.
     /// - [`Error::Allocation`] if the memory cannot be allocated.
     /// - Those of `launch`.
     ///
@@ -276,7 +276,7 @@ impl Layout {
         let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
         let slot_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);
-        let row = sizes.iter().sum::<usize>().max(1);
+        let row = sizes.iter().sum::<usize>();
         let elements = slot_bytes.saturating_sub(gaps) / row;
         if elements == 0 {
             let of = match memory < pipeline.memory {

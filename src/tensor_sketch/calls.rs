@@ -336,5 +336,5 @@ fn device_into<T: Entry, D: Dimension>(
     sequences.device.require_same(&device, job.operation)?;
     require_shape(job.operation, shape.slice(), out.shape())?;
     let _ordered = sequences.device.ordered_with(&[&device])?;
-    T::device(&job, sequences, out.elements_mut()).during(job.operation)
+    T::device(&job, sequences, out.inner_mut()).during(job.operation)
 }

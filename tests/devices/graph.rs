@@ -175,6 +175,14 @@ fn what_waits_for_the_device_is_refused() {
         let mut times = device.upload(&array![1i64, 2, 3]).unwrap();
         let checks = device.capture(|| round_timestamps_device_inplace(&mut times, 2, 0));
         fails_with(checks.map(|_| ()), reads("copy from a buffer"));
+        // By other threads, none of which captures; also where a thread of rayon waits for others.
+        let (set, rows) = ([device.clone(), device.clone()], matrix(3, 4, 0));
+        let divides = || Distances::new().pairwise(&set[..], rows.view());
+        let divided = device.capture(divides);
+        fails_with(divided.map(|_| ()), reads("a call on several devices"));
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let divided = pool.install(|| device.capture(divides).map(|_| ()));
+        fails_with(divided, reads("a call on several devices"));
         // Also if the work goes on: the record would have a gap.
         let goes_on = device.capture(|| {
             let _ = values.to_vec();

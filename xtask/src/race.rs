@@ -7,7 +7,7 @@ use crate::{Result, cargo, workspace};
 /// The packages whose tests run kernels, with the arguments that choose their test programs.
 const TESTS: [(&str, &str); 3] = [
     ("gridstride_simt", "--test race"),
-    ("gridstride", "--test kernels --test cuda_std"),
+    ("gridstride", "--lib --test kernels --test cuda_std"),
     // The kernels of the ladders.
     ("gridstride_cli", "--bin gridstride"),
 ];

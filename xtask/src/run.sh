@@ -92,10 +92,9 @@ for program in "$bundle/$part"/*; do
     name=$(basename "$program")
     if [ -n "$named" ]; then
         case $named in *" $name "*) ;; *) continue ;; esac
-    # A sanitizer has nothing to see in the library's unit tests, which use no GPU, nor in the tests
-    # of the program gridstride, which start it.
+    # A sanitizer has nothing to see in the tests of the program gridstride, which start it.
     elif [ -n "$under" ]; then
-        case $name in gridstride-unit | cli) continue ;; esac
+        case $name in cli) continue ;; esac
     fi
     ran=$((ran + 1))
     echo "== $mode: $name"

@@ -154,7 +154,7 @@ fn find<T: Coordinate>(
     let device = problem.device();
     let _ordered = device.ordered_with(&[problem.any_set2().device()])?;
     let mut counts = alloc_counts(problem)?;
-    let found = T::device(problem, counts.elements_mut()).during(problem.operation)?;
+    let found = T::device(problem, counts.inner_mut()).during(problem.operation)?;
     Ok((found, counts))
 }
 
@@ -172,7 +172,7 @@ fn count_into<T: Coordinate>(
     device.require_same(out.device(), problem.operation)?;
     require_counts(problem.operation, problem.rows1(), out.len())?;
     let _ordered = device.ordered_with(&[problem.any_set2().device(), out.device()])?;
-    T::device_counts(problem, out.elements_mut()).during(problem.operation)
+    T::device_counts(problem, out.inner_mut()).during(problem.operation)
 }
 
 fn alloc_counts<T: Coordinate>(problem: DeviceProblem<T>) -> Result<DeviceArray<u32, Ix1>> {

@@ -82,7 +82,7 @@ fn count<T: HasKernels>(
     let copy = |array: &mut DeviceArray<T, Ix2>, start, numbers: &[T]| {
         // SAFETY: the boxes are borrowed until `streams` has waited, and kernels that read them wait
         // for the event.
-        unsafe { (array.elements_mut()).start_copy_from(to, start, numbers)? };
+        unsafe { (array.inner_mut()).start_copy_from(to, start, numbers)? };
         let event = device.event()?;
         to.record(&event)?;
         Ok(event)

@@ -303,7 +303,7 @@ impl Gpu {
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
     /// waits for each allocation, and freeing waits for the stream, on the GPU. The first call waits
-    /// for captures of other threads.
+    /// for captures of other threads, or fails on a thread of rayon.
     pub fn use_any_buffer(&self) -> Result<()> {
         if self.uses_any_buffer() {
             return Ok(());

@@ -164,24 +164,23 @@ impl Primary {
         self.capture_ended.notify_all();
     }
 
-    /// Waits until no graph is captured. None begins while the guard lives. Fails if this thread
-    /// captures one, or may have to return for another thread to end its capture: a thread of rayon
-    /// runs tasks of others while it waits for its own.
+    /// Waits until no graph of this GPU is captured. No capture begins while the guard lives.
+    ///
+    /// Fails instead of waiting for a capture of this thread, or on a thread of rayon: that runs tasks
+    /// of others while it waits for its own, so that the capture may only end after this returns.
     pub fn between_captures(&self, operation: &'static str) -> Result<MutexGuard<'_, ()>> {
         let gate = lock(&self.captures_gate);
-        let on_rayon = rayon::current_thread_index().is_some();
-        if capture::is_present() || on_rayon && self.is_captured() {
-            let message = match on_rayon {
-                true => {
-                    "a graph is captured, for whose end a thread of rayon cannot wait: call \
-                         this after the capture, or outside of parallel iterators and thread pools"
-                }
-                false => {
-                    "this waits for the end of all captures of graphs, and this thread \
-                          captures one: call this before or after the capture"
-                }
-            };
-            return Err(Error::input(operation, message));
+        if self.is_captured() {
+            if capture::is_present() {
+                let message = "this call waits until no graph is captured, and this thread captures \
+                               one: call it before or after the capture";
+                return Err(Error::input(operation, message));
+            }
+            if rayon::current_thread_index().is_some() {
+                let message = "a thread of rayon cannot wait for the end of a capture: call this \
+                               after the capture, or outside of parallel iterators and thread pools";
+                return Err(Error::input(operation, message));
+            }
         }
         let captured = |_: &mut ()| self.is_captured();
         let waited = self.capture_ended.wait_while(gate, captured);

@@ -68,7 +68,7 @@ pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
         out: places.expect("a distance for each pair"),
         is_new: true,
     })?;
-    out.elements_mut().copy_from(&result)
+    out.inner_mut().copy_from(&result)
 }
 
 /// Returns the scaled numbers in row-major order.

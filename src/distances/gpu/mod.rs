@@ -65,7 +65,7 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     };
     let tiles = tiles.ok_or_else(|| input::too_many(operation, (rows, columns)))?;
     let config = LaunchConfig::new(tiles, THREADS);
-    let (set1, out) = (a.buffer().slice(), out.elements_mut().slice_mut());
+    let (set1, out) = (a.buffer().slice(), out.inner_mut().slice_mut());
     let matrices = b.map(|b| Matrices {
         a: set1,
         b: b.buffer().slice(),

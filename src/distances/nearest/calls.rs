@@ -257,8 +257,8 @@ impl Distances {
             k: indices.shape()[1],
         };
         let places = Places {
-            indices: indices.elements_mut(),
-            distances: distances.elements_mut(),
+            indices: indices.inner_mut(),
+            distances: distances.inner_mut(),
         };
         T::device_nearest(whole, places).during(operation)
     }

@@ -182,7 +182,7 @@ impl MatMul {
             a: Vector::Row.device_batch(a),
             b: Vector::Column.device_batch(b),
             beta,
-            c: c.elements_mut(),
+            c: c.inner_mut(),
             start_of_c: 0,
             sizes,
         };

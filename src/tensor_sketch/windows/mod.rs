@@ -222,6 +222,6 @@ impl<T: Entry> TensorSketch<T> {
         let out_device = out.device().clone();
         let _ordered = device.ordered_with(&[&out_device])?;
         let job = self.job_of_one(WINDOWS_DEVICE_INTO);
-        T::windows_device(&job, sequences, windows, out.elements_mut()).during(WINDOWS_DEVICE_INTO)
+        T::windows_device(&job, sequences, windows, out.inner_mut()).during(WINDOWS_DEVICE_INTO)
     }
 }

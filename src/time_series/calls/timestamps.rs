@@ -149,7 +149,7 @@ fn round_device_into(
     device.require_same(out.device(), operation)?;
     require_length(operation, timestamps.len(), out.len())?;
     let _ordered = device.ordered_with(&[out.device()])?;
-    let out = out.elements_mut();
+    let out = out.inner_mut();
     // SAFETY: the guard orders the streams of both arrays with that of `device`.
     unsafe { out.start_copy_of(device, timestamps.buffer(), 0)? };
     dispatch::round_device(operation, floor, device, out).during(operation)
@@ -164,13 +164,8 @@ pub fn round_timestamps_device_inplace(
 ) -> Result<()> {
     let floor = floor(ROUND_DEVICE_INPLACE, granularity, origin)?;
     let device = timestamps.device().clone();
-    dispatch::round_device(
-        ROUND_DEVICE_INPLACE,
-        floor,
-        &device,
-        timestamps.elements_mut(),
-    )
-    .during(ROUND_DEVICE_INPLACE)
+    dispatch::round_device(ROUND_DEVICE_INPLACE, floor, &device, timestamps.inner_mut())
+        .during(ROUND_DEVICE_INPLACE)
 }
 
 /// Returns the buckets that have points, and their numbers of points. The timestamps must not

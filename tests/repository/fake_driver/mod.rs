@@ -482,6 +482,18 @@ fn refused_captures_leave_the_stream_as_it_was() {
                 waits,
                 &["waiting for all streams", "a thread of rayon cannot wait"],
             );
+            let mut values = device.zeros::<u32>(9).unwrap();
+            let mut launch = || {
+                let (config, arguments) = (LaunchConfig::new(1, 32), (values.slice_mut(), 1));
+                // SAFETY: the slice is the buffer's, which outlives the launch.
+                unsafe { stream.launch(&MODULE, &add_to_all, config, arguments) }
+            };
+            let waits = of_stream.capture(|| pool.install(&mut launch));
+            fails(
+                waits,
+                &["launch on a stream", "a thread of rayon cannot wait"],
+            );
+            launch().unwrap();
             device.synchronize_all().unwrap();
             drop(stream);
             let (mut graph, ()) = device.capture(|| buffer.fill_zero()).unwrap();

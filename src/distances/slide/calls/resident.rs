@@ -162,7 +162,7 @@ impl Distances {
             a,
             b,
             pairs,
-            out: out.elements_mut(),
+            out: out.inner_mut(),
         };
         T::device_slides(slides).during(operation)
     }
