@@ -260,8 +260,8 @@ impl Stream {
     /// by events.
     ///
     /// # Errors
-    /// As [`Device::launch`]. The first launch also fails with [`Error::InvalidInput`] on a thread of
-    /// rayon while another thread captures a graph of the GPU, for whose end it would wait.
+    /// As [`Device::launch`]. The first launch waits while another thread captures a graph of the
+    /// GPU. A thread of rayon cannot wait, and gets [`Error::InvalidInput`].
     ///
     /// # Safety
     /// As [`Device::launch`].

@@ -175,7 +175,7 @@ fn what_waits_for_the_device_is_refused() {
         let mut times = device.upload(&array![1i64, 2, 3]).unwrap();
         let checks = device.capture(|| round_timestamps_device_inplace(&mut times, 2, 0));
         fails_with(checks.map(|_| ()), reads("copy from a buffer"));
-        // By other threads, none of which captures; also where a thread of rayon waits for others.
+        // Other threads would do the work of a call on several devices, within rayon too.
         let (set, rows) = ([device.clone(), device.clone()], matrix(3, 4, 0));
         let divides = || Distances::new().pairwise(&set[..], rows.view());
         let divided = device.capture(divides);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{Result, cargo, workspace};
 
-/// The packages whose tests run kernels, with the arguments that choose their test programs.
+/// The packages whose tests run kernels, with cargo's arguments for their test programs.
 const TESTS: [(&str, &str); 3] = [
     ("gridstride_simt", "--test race"),
     ("gridstride", "--lib --test kernels --test cuda_std"),
