@@ -61,7 +61,7 @@ fuzz_target!(|input: Input| {
     let demands = Demands::new(Unit::Ns, input.needs_order, input.width, input.origin);
     let rows = parse(Cursor::new(input.text.to_vec()), demands, || ());
     let found = rows.ok().map(|rows| {
-        let points = rows.group();
+        let points = rows.group().expect("memory suffices");
         assert_eq!(points.offsets.last(), Some(&points.len()));
         let names = points.names.clone().unwrap_or_else(|| vec![String::new()]);
         assert_eq!(names.len(), points.series_count());

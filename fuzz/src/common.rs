@@ -5,6 +5,8 @@
 pub mod decimal;
 #[path = "../../cli/src/common/input/mod.rs"]
 pub mod input;
+#[path = "../../cli/src/common/memory.rs"]
+pub mod memory;
 #[path = "../../cli/src/common/npy.rs"]
 pub mod npy;
 #[path = "../../cli/src/common/progress.rs"]

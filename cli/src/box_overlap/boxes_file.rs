@@ -97,6 +97,7 @@ impl<T: Number> Table for BoxTable<T> {
     }
 
     fn add(&mut self, part: Vec<T>) -> Result<(), Fault> {
+        self.numbers.try_reserve(part.len())?;
         self.numbers.extend_from_slice(&part);
         Ok(())
     }

@@ -13,6 +13,7 @@ use gridstride::box_overlap::OverlapSlice;
 
 use super::args::{Args, JoinKind};
 use crate::common::input::open;
+use crate::common::memory::make_room;
 use crate::common::output::OutputFile;
 use crate::common::records::{column, columns, line, sequential};
 
@@ -68,7 +69,7 @@ impl Join {
     /// Reads the cells of the first set's `count` boxes, and writes the header.
     pub fn start(&mut self, count: usize) -> Result<()> {
         for _ in 0..count {
-            self.cells.add(self.set1.next()?);
+            self.cells.add(self.set1.next()?)?;
         }
         // As columns are looked for: in any case.
         let names = self.header.iter().map(<[u8]>::trim_ascii);
@@ -154,7 +155,7 @@ impl Source {
             );
             open(path, Default::default())
         };
-        let records = open().and_then(|text| Ok(sequential(text)?));
+        let records = open().and_then(sequential);
         let mut records = records.with_context(|| cannot_read(path))?;
         Ok(Source {
             path: path.to_owned(),
@@ -213,11 +214,16 @@ struct Cells {
 }
 
 impl Cells {
-    fn add(&mut self, record: &ByteRecord) {
+    fn add(&mut self, record: &ByteRecord) -> Result<()> {
+        const CELLS: &str = "cells that --join adds";
         for &(_, place) in &self.columns {
-            self.text.extend(record.get(place).unwrap_or_default());
+            let cell = record.get(place).unwrap_or_default();
+            make_room(&mut self.text, cell.len(), CELLS)?;
+            make_room(&mut self.ends, 1, CELLS)?;
+            self.text.extend_from_slice(cell);
             self.ends.push(self.text.len());
         }
+        Ok(())
     }
 
     /// The cells of a box.

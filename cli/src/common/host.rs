@@ -1,6 +1,6 @@
 //! The CPU and its memory.
 
-use sysinfo::{CpuRefreshKind, RefreshKind, System};
+use sysinfo::{CGroupLimits, CpuRefreshKind, RefreshKind, System};
 
 /// The host's properties, as far as the system tells them.
 pub struct Host {
@@ -21,9 +21,16 @@ pub fn free_memory() -> Option<u64> {
 }
 
 fn free(system: &System) -> Option<u64> {
-    let limit = system.cgroup_limits().map(|limits| limits.free_memory);
+    let limit = system.cgroup_limits().map(|limits| left(&limits));
     let free = system.available_memory().min(limit.unwrap_or(u64::MAX));
     (free > 0).then_some(free)
+}
+
+/// Returns the bytes of a container's limit that its processes have not allocated. The usage that
+/// `CGroupLimits::free_memory` subtracts includes cached files, which the system drops when memory is
+/// needed.
+fn left(limits: &CGroupLimits) -> u64 {
+    limits.total_memory.saturating_sub(limits.rss)
 }
 
 impl Host {
@@ -50,5 +57,23 @@ impl Host {
             memory_free: free(&system),
             memory_total: known(system.total_memory()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cached_files_leave_a_containers_memory_free() {
+        let limits = |rss| CGroupLimits {
+            total_memory: 1000,
+            // The remaining 900 bytes are allocations and cached files.
+            free_memory: 100,
+            free_swap: 0,
+            rss,
+        };
+        assert_eq!(left(&limits(300)), 700);
+        assert_eq!(left(&limits(1001)), 0);
     }
 }

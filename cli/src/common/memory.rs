@@ -1,6 +1,6 @@
 //! Memory that may not suffice.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 /// Returns an empty vector with room for `count` elements, or an error if the memory does not
 /// suffice. A vector that grows would abort the program, which then leaves its temporary files.
@@ -8,4 +8,12 @@ pub fn room_for<T>(count: usize) -> Result<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count)?;
     Ok(vector)
+}
+
+/// Makes room in a vector for `count` more elements, or returns an error that says that there is no
+/// memory for more of `what`. The capacity at least doubles when it grows.
+pub fn make_room<T>(vector: &mut Vec<T>, count: usize, what: &str) -> Result<()> {
+    vector.try_reserve(count).with_context(|| {
+        format!("there is no memory for more {what}: give smaller files, or free some memory")
+    })
 }

@@ -17,6 +17,13 @@ use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use super::input::open;
 use super::progress::{self, total_size};
 
+/// The most bytes of a header, as many as version 1 of the format has.
+const LONGEST_HEADER: usize = (1 << 16) - 1;
+
+/// The most opening brackets of a header. That of a matrix has 2: of the dictionary and of the shape.
+/// The parser's time grows exponentially with brackets within each other.
+const MOST_BRACKETS: usize = 8;
+
 /// Bytes that are read in one go.
 const BATCH: usize = 1 << 20;
 
@@ -59,7 +66,7 @@ impl NpyReader {
         mut file: Box<dyn Read + Send>,
         bytes_read: Arc<AtomicU64>,
     ) -> Result<NpyReader> {
-        let header = Header::from_reader(&mut file).map_err(said)?;
+        let header = read_header(&mut file)?;
         let &[rows, columns] = header.shape.as_slice() else {
             bail!(
                 "it holds an array with {} axes, {:?}, not a matrix",
@@ -166,6 +173,39 @@ impl<T: Number> Stored<T> {
 
 fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
+}
+
+/// Reads the header, which is checked before it is parsed.
+fn read_header(file: &mut impl Read) -> Result<Header> {
+    // The magic string, the version, and the length in as many bytes as the version says.
+    let mut bytes = Vec::new();
+    file.by_ref().take(10).read_to_end(&mut bytes)?;
+    if bytes.get(6).is_some_and(|&version| version > 1) {
+        file.by_ref().take(2).read_to_end(&mut bytes)?;
+    }
+    let start = bytes.len();
+    let length = match bytes.get(8..) {
+        Some(&[a, b]) => usize::from(u16::from_le_bytes([a, b])),
+        Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]) as usize,
+        // The file ends here.
+        _ => 0,
+    };
+    if bytes.starts_with(b"\x93NUMPY") {
+        ensure!(
+            length <= LONGEST_HEADER,
+            "its header has {length} bytes, more than {LONGEST_HEADER}: write the matrix with \
+             numpy.save, as numbers of one type"
+        );
+        file.by_ref().take(length as u64).read_to_end(&mut bytes)?;
+        let is_bracket = |byte: &&u8| b"([{".contains(byte);
+        let brackets = bytes[start..].iter().filter(is_bracket).count();
+        ensure!(
+            brackets <= MOST_BRACKETS,
+            "its header has {brackets} opening brackets, which that of a matrix does not have: write \
+             the matrix with numpy.save, as numbers of one type"
+        );
+    }
+    Header::from_reader(&mut bytes.as_slice()).map_err(said)
 }
 
 /// An error of the header as a sentence.

@@ -9,7 +9,7 @@ use gridstride::sequences::Sequences;
 use indicatif::ProgressBar;
 
 use super::args::Args;
-use crate::common::memory::room_for;
+use crate::common::memory::{make_room, room_for};
 use crate::common::progress::{self, total_size};
 use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
@@ -188,12 +188,16 @@ impl Records {
             read.clone(),
             |letters, sequence| {
                 bar.set_position(read.load(Ordering::Relaxed));
+                make_room(&mut codes, letters.len(), "letters")?;
                 codes.extend_from_slice(letters);
                 if let Sequence::Ended(record) = sequence {
+                    make_room(&mut offsets, 1, "records")?;
+                    make_room(&mut records.names, 1, "records")?;
                     offsets.push(codes.len());
                     records.skipped += record.skipped;
                     records.names.push(record.name);
                 }
+                Ok(())
             },
         )?;
         records.sequences = Sequences::from_concatenated(codes, offsets)?;

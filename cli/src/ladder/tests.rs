@@ -24,7 +24,7 @@ fn setup() -> Setup {
 
 /// And on the first GPU, in builds with `cuda`; with `GRIDSTRIDE_REQUIRE_CUDA=1` it has to be
 /// there. With `GRIDSTRIDE_TEST_ONLY_CUDA=1`, as under compute-sanitizer, only there.
-fn setups() -> impl Iterator<Item = Setup> {
+pub fn setups() -> impl Iterator<Item = Setup> {
     let is_set = |name| std::env::var(name).is_ok_and(|value| value == "1");
     let gpu = match cfg!(feature = "cuda") {
         true if is_set("GRIDSTRIDE_REQUIRE_CUDA") => Some(Device::cuda(0).unwrap()),

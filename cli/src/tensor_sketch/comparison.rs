@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::args::Args;
 use super::clustering;
 use super::heat_map::{HeatMap, unit};
+use super::summary::NAME_WIDTH;
 use super::tree::{
     Layout, MOST_LEAVES, Tree, draw_picture, draw_text, neighbor_joining, newick,
     rooted_at_midpoint,
@@ -178,8 +179,8 @@ fn shown(names: &[String], distances: &Array2<f64>, tree: &Tree) -> Result<Strin
     let width = names
         .iter()
         .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0);
+        .fold(0, usize::max)
+        .min(NAME_WIDTH);
     let number = names.len().to_string().len();
     for (i, name) in names.iter().enumerate() {
         write!(text, "{:>number$} {:width$}", i + 1, visible(name))?;
@@ -236,6 +237,18 @@ mod tests {
         let names = names(&["a", "b"]);
         let shown = outputs.write(&[Device::cpu()], &names, sketches.view());
         assert!(shown.unwrap().is_none());
+    }
+
+    /// Names as long as a format's width cannot be, which is 16 bits.
+    #[test]
+    fn long_names_do_not_widen_the_triangle() {
+        let distances = arr2(&[[0.0, 0.5], [0.5, 0.0]]);
+        let tree = neighbor_joining(distances.view()).unwrap();
+        let long = "n".repeat(1 << 16);
+        let text = shown(&names(&["a", &long]), &distances, &tree).unwrap();
+        let short = format!("1 a{}\n", " ".repeat(NAME_WIDTH - 1));
+        assert!(text.contains(&short));
+        assert!(text.contains(&format!("2 {long} ")));
     }
 
     #[test]

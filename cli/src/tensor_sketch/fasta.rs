@@ -3,11 +3,14 @@
 use std::mem;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, bail, ensure};
 use gridstride::tensor_sketch::{Alphabet, Unknown};
 use memchr::memchr;
 
 use crate::common::text::visible;
+
+/// The most bytes of a header. More are sequences whose line feeds are missing.
+const LONGEST_HEADER: usize = 1 << 20;
 
 /// A sequence as the summary names it.
 pub struct Record {
@@ -83,7 +86,11 @@ impl Parser {
             }
         }
         let result = self.lines.split(text, |part| self.encoder.part(part));
-        result.with_context(|| self.encoder.place.to_string())
+        match self.encoder.place.record {
+            // There is no record yet, and an error of the first header says where the header is.
+            0 => result,
+            _ => result.with_context(|| self.encoder.place.to_string()),
+        }
     }
 
     /// Ends the file, which may have ended with an error. Errors name the record.
@@ -137,6 +144,8 @@ struct Lines {
     state: State,
     /// The part of a header that has come.
     header: Vec<u8>,
+    /// Whole lines of the file that have come.
+    count: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -175,7 +184,14 @@ impl Lines {
                 }
                 State::Header => {
                     let (line, is_whole) = next_line(&mut text);
+                    ensure!(
+                        self.header.len() + line.len() <= LONGEST_HEADER,
+                        "line {}: the header has more than {LONGEST_HEADER} bytes: shorten it, or \
+                         end it with a line feed if that is missing",
+                        self.count + 1
+                    );
                     self.header.extend_from_slice(line);
+                    self.count += u64::from(is_whole);
                     if is_whole {
                         visit(Part::Header(&self.header))?;
                         self.state = State::LineStart;
@@ -184,6 +200,7 @@ impl Lines {
                 State::LineStart | State::Letters | State::Return => {
                     let (line, is_whole) = next_line(&mut text);
                     let letters = line.strip_suffix(b"\r").unwrap_or(line);
+                    self.count += u64::from(is_whole);
                     if !letters.is_empty() {
                         visit(Part::Letters(letters))?;
                     }
@@ -200,6 +217,7 @@ impl Lines {
 
     /// Ends the text: a header may lack its line end.
     fn end(&mut self, mut visit: impl FnMut(Part) -> Result<()>) -> Result<()> {
+        self.count = 0;
         match mem::take(&mut self.state) {
             State::Header => visit(Part::Header(&self.header)),
             _ => Ok(()),

@@ -18,13 +18,14 @@ const BLOCK: usize = 1 << 20;
 /// sequence. `read` counts the bytes of the file that have been read.
 ///
 /// # Errors
-/// If the file cannot be read or is not FASTA; they name the file and the record.
+/// If the file cannot be read or is not FASTA, or of `visit`. Errors name the file, and those of
+/// reading the record.
 pub fn read_records(
     path: &Path,
     alphabet: Alphabet,
     unknown: Unknown,
     read: Arc<AtomicU64>,
-    visit: impl FnMut(&[u8], Sequence),
+    visit: impl FnMut(&[u8], Sequence) -> Result<()>,
 ) -> Result<()> {
     let read = || read_blocks(path, alphabet, unknown, read, visit);
     read().with_context(|| format!("cannot read {}", path.display()))
@@ -35,7 +36,7 @@ fn read_blocks(
     alphabet: Alphabet,
     unknown: Unknown,
     read: Arc<AtomicU64>,
-    mut visit: impl FnMut(&[u8], Sequence),
+    mut visit: impl FnMut(&[u8], Sequence) -> Result<()>,
 ) -> Result<()> {
     let mut parser = Parser::new(alphabet, unknown, false);
     let mut text = open(path, read)?;
@@ -51,10 +52,7 @@ fn read_blocks(
         if is_end {
             parser.end_file(outcome.map(|_| ()).map_err(Into::into))?;
         }
-        parser.take(|letters, sequence| {
-            visit(letters, sequence);
-            anyhow::Ok(())
-        })?;
+        parser.take(&mut visit)?;
         if is_end {
             return Ok(());
         }

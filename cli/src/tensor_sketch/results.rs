@@ -5,6 +5,7 @@ use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
+use crate::common::memory::make_room;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
@@ -108,6 +109,10 @@ impl<T: Entry> Results<T> {
             npy.add(sketches)?;
         }
         if let Some(all) = &mut self.all {
+            const SKETCHES: &str = "sketches to compare with each other";
+            make_room(&mut all.values, sketches.len(), SKETCHES)?;
+            make_room(&mut all.names, sketches.nrows(), SKETCHES)?;
+            make_room(&mut all.lengths, sketches.nrows(), SKETCHES)?;
             all.values.extend(sketches);
         }
         for (name, sketch) in names.zip(sketches.outer_iter()) {

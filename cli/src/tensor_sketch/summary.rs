@@ -19,7 +19,7 @@ use crate::common::text::visible;
 const SHOWN_VALUES: usize = 4;
 
 /// Characters that names may have before the columns beside them give way.
-const NAME_WIDTH: usize = 64;
+pub const NAME_WIDTH: usize = 64;
 
 /// A finished run.
 pub struct Run<'a, T: Entry> {

@@ -1,6 +1,11 @@
 //! The columns of a file's points while they are read.
 
+use std::collections::TryReserveError;
 use std::mem;
+
+use anyhow::Result;
+
+use crate::common::memory::room_for;
 
 /// The capacity of a chunk, in points. glibc's malloc returns memory of this size to the system when
 /// the chunk is dropped; it may keep up to 32 MiB.
@@ -41,12 +46,15 @@ impl Columns {
 
     /// Adds points of some series, the points of each together: runs of a series and a number of
     /// points.
+    ///
+    /// # Errors
+    /// If the memory does not suffice. The columns are then incomplete.
     pub fn add(
         &mut self,
         timestamps: &[i64],
         values: &[f64],
         runs: impl Iterator<Item = (u32, u32)>,
-    ) {
+    ) -> Result<(), TryReserveError> {
         for (series, count) in runs {
             match self.runs.last_mut() {
                 Some((last, sum)) if *last == series && sum.checked_add(count).is_some() => {
@@ -54,17 +62,21 @@ impl Columns {
                 }
                 last => {
                     self.is_scattered |= last.is_some_and(|(last, _)| *last > series);
+                    self.runs.try_reserve(1)?;
                     self.runs.push((series, count));
                 }
             }
         }
-        let chunk = self.chunk(timestamps.len());
+        let chunk = self.chunk(timestamps.len())?;
+        chunk.timestamps.try_reserve(timestamps.len())?;
+        chunk.values.try_reserve(values.len())?;
         chunk.timestamps.extend_from_slice(timestamps);
         chunk.values.extend_from_slice(values);
+        Ok(())
     }
 
     /// A chunk for so many more points. As long as nothing has to be moved, there is a single one.
-    fn chunk(&mut self, count: usize) -> &mut Chunk {
+    fn chunk(&mut self, count: usize) -> Result<&mut Chunk, TryReserveError> {
         let has_room =
             |chunk: &Chunk| chunk.timestamps.capacity() - chunk.timestamps.len() >= count;
         let last = self.chunks.last();
@@ -72,18 +84,21 @@ impl Columns {
             let mut chunk = Chunk::default();
             if self.is_scattered {
                 let size = self.chunk_size.max(count);
-                chunk.timestamps.reserve_exact(size);
-                chunk.values.reserve_exact(size);
+                chunk.timestamps.try_reserve_exact(size)?;
+                chunk.values.try_reserve_exact(size)?;
             }
             self.chunks.push(chunk);
         }
-        self.chunks.last_mut().expect("there is one")
+        Ok(self.chunks.last_mut().expect("there is one"))
     }
 
     /// Brings the points of each of the series together, in the order in which they were added:
     /// timestamps, values, and where each series begins, with the number of points at the end.
-    pub fn group(mut self, series: usize) -> (Vec<i64>, Vec<f64>, Vec<usize>) {
-        let mut offsets = vec![0; series + 1];
+    ///
+    /// # Errors
+    /// If the memory does not suffice.
+    pub fn group(mut self, series: usize) -> Result<(Vec<i64>, Vec<f64>, Vec<usize>)> {
+        let mut offsets = defaults(series + 1)?;
         for &(series, count) in &self.runs {
             offsets[series as usize + 1] += count as usize;
         }
@@ -92,7 +107,7 @@ impl Columns {
         }
         if !self.is_scattered {
             let Chunk { timestamps, values } = self.chunks.pop().unwrap_or_default();
-            return (timestamps, values, offsets);
+            return Ok((timestamps, values, offsets));
         }
         // One column after the other, and what has been moved is dropped, which takes little more
         // memory than the points.
@@ -100,13 +115,13 @@ impl Columns {
             .chunks
             .iter_mut()
             .map(|chunk| mem::take(&mut chunk.timestamps));
-        let timestamps = moved(timestamps, &self.runs, &offsets);
+        let timestamps = moved(timestamps, &self.runs, &offsets)?;
         let values = self
             .chunks
             .iter_mut()
             .map(|chunk| mem::take(&mut chunk.values));
-        let values = moved(values, &self.runs, &offsets);
-        (timestamps, values, offsets)
+        let values = moved(values, &self.runs, &offsets)?;
+        Ok((timestamps, values, offsets))
     }
 }
 
@@ -115,9 +130,10 @@ fn moved<T: Copy + Default>(
     chunks: impl Iterator<Item = Vec<T>>,
     runs: &[(u32, u32)],
     offsets: &[usize],
-) -> Vec<T> {
-    let mut places = offsets.to_vec();
-    let mut to = vec![T::default(); offsets[offsets.len() - 1]];
+) -> Result<Vec<T>> {
+    let mut places = room_for(offsets.len())?;
+    places.extend_from_slice(offsets);
+    let mut to = defaults(offsets[offsets.len() - 1])?;
     let mut runs = runs.iter().copied();
     let mut run = (0, 0);
     for chunk in chunks {
@@ -134,7 +150,13 @@ fn moved<T: Copy + Default>(
             rest = &rest[count..];
         }
     }
-    to
+    Ok(to)
+}
+
+fn defaults<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
+    let mut elements = room_for(count)?;
+    elements.resize(count, T::default());
+    Ok(elements)
 }
 
 #[cfg(test)]
@@ -162,9 +184,9 @@ mod tests {
                 }
                 let timestamps: Vec<_> = (start..next).collect();
                 let values: Vec<_> = timestamps.iter().map(|&time| time as f64).collect();
-                columns.add(&timestamps, &values, runs.into_iter());
+                columns.add(&timestamps, &values, runs.into_iter()).unwrap();
             }
-            let (timestamps, values, offsets) = columns.group(4);
+            let (timestamps, values, offsets) = columns.group(4).unwrap();
             for (series, expected) in expected.iter().enumerate() {
                 let places = offsets[series]..offsets[series + 1];
                 prop_assert_eq!(&timestamps[places.clone()], &expected[..]);

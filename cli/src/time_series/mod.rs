@@ -81,7 +81,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     };
     // An explicit unit is taken as given.
     let may_be_of_other_unit = args.unit.is_none() && rows.has_numbers;
-    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()));
+    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()))?;
     if may_be_of_other_unit && let Some((name, unit)) = time::unit_by_size(&points.timestamps) {
         let value = unit.to_possible_value().expect("no unit is hidden");
         report::warn(&format!(

@@ -50,6 +50,9 @@ impl Names {
         }
         let name = str::from_utf8(name).map_err(|_| NameError::NotUtf8)?;
         let number = u32::try_from(self.len()).map_err(|_| NameError::TooMany)?;
+        let no_memory = |_| NameError::NoMemory;
+        self.text.try_reserve(name.len()).map_err(no_memory)?;
+        self.ends.try_reserve(1).map_err(no_memory)?;
         self.text.push_str(name);
         self.ends.push(self.text.len());
         let Names {
@@ -64,6 +67,8 @@ impl Names {
             let start = number.checked_sub(1).map_or(0, |before| ends[before]);
             hasher.hash_one(&text.as_bytes()[start..ends[number]])
         };
+        let reserved = table.try_reserve(1, hash_of);
+        reserved.map_err(|_| NameError::NoMemory)?;
         table.insert_unique(hash, number, hash_of);
         Ok(number)
     }
@@ -80,4 +85,6 @@ impl Names {
 pub enum NameError {
     NotUtf8,
     TooMany,
+    /// The memory does not suffice for another name.
+    NoMemory,
 }

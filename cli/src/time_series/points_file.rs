@@ -80,15 +80,22 @@ impl Rows {
     }
 
     /// Brings the points of each series together, in the file's order.
-    pub fn group(self) -> Points {
+    ///
+    /// # Errors
+    /// If the memory does not suffice.
+    pub fn group(self) -> Result<Points> {
         let series = self.names.as_ref().map_or(1, Names::len);
-        let (timestamps, values, offsets) = self.columns.group(series);
-        Points {
+        let grouped = self.columns.group(series).context(
+            "there is no memory to bring the points of each series together: give a file of fewer \
+             points, or free some memory",
+        );
+        let (timestamps, values, offsets) = grouped?;
+        Ok(Points {
             timestamps,
             values,
             offsets,
             names: self.names.map(Names::into_strings),
-        }
+        })
     }
 }
 
@@ -228,7 +235,10 @@ impl Table for PointTable {
             };
             runs.push((number, series.count));
             match self.latest.get_mut(number as usize) {
-                None => self.latest.push(series.latest),
+                None => {
+                    self.latest.try_reserve(1)?;
+                    self.latest.push(series.latest);
+                }
                 Some(latest) => {
                     let before = mem::replace(latest, series.latest);
                     let is_first = fault.as_ref().is_none_or(|fault| series.line < fault.line);
@@ -240,7 +250,7 @@ impl Table for PointTable {
             }
         }
         self.columns
-            .add(&part.timestamps, &part.values, runs.into_iter());
+            .add(&part.timestamps, &part.values, runs.into_iter())?;
         fault.map_or(Ok(()), Err)
     }
 }
@@ -268,6 +278,11 @@ fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
     let what = match error {
         NameError::NotUtf8 => format!("'{}' is not UTF-8", shown(name)),
         NameError::TooMany => "there are too many series".into(),
+        NameError::NoMemory => {
+            "there is no memory for more names of series: give a file of fewer series, or free some \
+             memory"
+                .into()
+        }
     };
     at(line, "series", what)
 }

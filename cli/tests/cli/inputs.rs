@@ -426,6 +426,19 @@ fn archives_without_a_single_file() {
                 ", file9.csv and 2 more; unpack it",
             ],
         );
+        // The zip crate writes no name twice.
+        let mut twice = zip(&[("one.csv", b"a"), ("two.csv", b"b")], method);
+        for start in 0..twice.len() - 7 {
+            if twice[start..].starts_with(b"two.csv") {
+                twice[start..start + 7].copy_from_slice(b"one.csv");
+            }
+        }
+        let twice = folder.file("bad.zip", twice);
+        let said = "bad.zip: the zip archive has several entries of the same name";
+        case.program.refuse(
+            &case.arguments(&twice),
+            &[said, "unpack it and name the file"],
+        );
         refuse(
             &[("inner.zip", &nested)],
             &["a zip archive in a zip archive: unpack it first"],

@@ -205,6 +205,57 @@ fn sizes_beyond_the_memory() {
     }
 }
 
+/// Inputs for which there is no memory are refused while they are read, and nothing is left.
+#[test]
+#[cfg(target_os = "linux")]
+fn inputs_beyond_the_memory() {
+    let inputs = Folder::new();
+    // Each MiB of a text is a frame of a compressed file.
+    let write = |name: &str, start: &str, line: &str, mebibytes: usize| {
+        let compressed = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let frame = compressed(&line.repeat((1 << 20) / line.len()));
+        inputs.file(name, [compressed(start), frame.repeat(mebibytes)].concat());
+    };
+    write("points.csv", "timestamp,value\n", "0,1\n", 80);
+    write("boxes.csv", "minX,minY,maxX,maxY\n", "0,0,1,1\n", 160);
+    write("letters.fa", ">a\n", "ACGT", 300);
+    write("records.fa", "", ">a\n", 1);
+    for (arguments, said) in [
+        (
+            "time-series INPUTS/points.csv --every 1s",
+            "points.csv: line ",
+        ),
+        (
+            "box-overlap INPUTS/boxes.csv --matrix m",
+            "boxes.csv: line ",
+        ),
+        (
+            "edit-distance INPUTS/letters.fa INPUTS/letters.fa",
+            "letters.fa: there is no memory for more letters",
+        ),
+        (
+            "tensor-sketch INPUTS/records.fa --tuple 1 --dim 4096 --distances distances",
+            "there is no memory for more sketches",
+        ),
+    ] {
+        let arguments: Vec<_> = arguments.split(' ').collect();
+        let arguments = with_inputs(&arguments, &inputs);
+        let arguments = [
+            &arguments[..],
+            &["--device", "cpu", "--out", "out"].map(String::from),
+        ]
+        .concat();
+        let folder = Folder::new();
+        // 250 MB of addresses, of which threads and their heaps take few.
+        let limit = "export RAYON_NUM_THREADS=2 MALLOC_ARENA_MAX=1; ulimit -v 250000";
+        let output = shell(limit, &arguments, &folder).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?} {errors}");
+        says(&errors, &["error: ", said, "there is no memory for more "]);
+        assert_eq!(folder.names(), [""; 0], "{arguments:?}");
+    }
+}
+
 /// A file that is there already stays as it was.
 #[test]
 fn full_disks_leave_files_as_they_were() {
@@ -303,10 +354,13 @@ fn interrupted_runs_leave_nothing() {
     for (signal, number) in [
         ("HUP", libc::SIGHUP),
         ("INT", libc::SIGINT),
+        ("QUIT", libc::SIGQUIT),
         ("TERM", libc::SIGTERM),
+        ("XCPU", libc::SIGXCPU),
     ] {
         let folder = Folder::new();
-        let mut child = start(&folder, ":");
+        // Without a core file.
+        let mut child = start(&folder, "ulimit -c 0");
         kill(&child, signal);
         // stdin is still open.
         let status = child.wait().unwrap();
@@ -318,7 +372,13 @@ fn interrupted_runs_leave_nothing() {
 /// Gives a command the default actions of signals, which these tests may ignore, as under nohup.
 fn reset_signals(command: &mut Command) {
     let reset = || {
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        for signal in [
+            libc::SIGHUP,
+            libc::SIGINT,
+            libc::SIGQUIT,
+            libc::SIGTERM,
+            libc::SIGXCPU,
+        ] {
             // SAFETY: the default action of a signal refers to no memory.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }

@@ -86,7 +86,11 @@ impl Entry {
         }
         match (found, names.len()) {
             (None, _) => bail!("the zip archive has no file: name the file itself"),
-            (Some(entry), 1) if !archive.has_duplicate_names() => Ok(entry),
+            _ if archive.has_duplicate_names() => bail!(
+                "the zip archive has several entries of the same name, of which a reader finds only \
+                 one: unpack it and name the file to read"
+            ),
+            (Some(entry), 1) => Ok(entry),
             (_, count) => {
                 let more = match count.saturating_sub(LISTED) {
                     0 => String::new(),

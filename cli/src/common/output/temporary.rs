@@ -91,7 +91,7 @@ mod signals {
     use std::sync::{Arc, Once};
     use std::thread;
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
@@ -107,7 +107,7 @@ mod signals {
         // Writing beyond the limit of files fails, instead of ending the program.
         signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         // As nohup and shells ask for, what is ignored stays so.
-        let signals = [SIGHUP, SIGINT, SIGTERM];
+        let signals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU];
         let mut signals = Signals::new(signals.into_iter().filter(|&signal| !is_ignored(signal)))?;
         thread::Builder::new()
             .name("signals".into())

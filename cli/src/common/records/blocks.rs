@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The most bytes of a record. More are the rest of a file behind a quote that was left open.
-const LONGEST_RECORD: usize = 256 << 20;
+pub const LONGEST_RECORD: usize = 256 << 20;
 
 /// Whole records, each with its line end.
 #[derive(Default)]

@@ -11,12 +11,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::io::{Chain, Read};
+use std::io::{self, Chain, Read};
 use std::mem;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
+use blocks::LONGEST_RECORD;
 pub use cells::Cells;
 pub use header::{column, columns};
 pub use table::{Fault, Table, read};
@@ -30,25 +31,39 @@ const LAST_RECORD: &[u8] = b"\n\"\0\n";
 
 /// Records of a whole text, one after the other, the header too.
 pub struct Sequential<R> {
-    reader: Reader<Chain<R, &'static [u8]>>,
+    reader: Reader<Chain<Limited<R>, &'static [u8]>>,
     next: ByteRecord,
+    longest: usize,
 }
 
 /// Reads records of a whole text.
-pub fn sequential<R: Read>(text: R) -> csv::Result<Sequential<R>> {
-    let (mut reader, mut next) = (reader(text.chain(LAST_RECORD)), ByteRecord::new());
-    next_record(&mut reader, &mut next)?;
-    Ok(Sequential { reader, next })
+///
+/// # Errors
+/// If the first record cannot be read, or is too long.
+pub fn sequential<R: Read>(text: R) -> Result<Sequential<R>> {
+    sequential_within(text, LONGEST_RECORD)
+}
+
+/// As [`sequential`], of records of up to about `longest` bytes.
+fn sequential_within<R: Read>(text: R, longest: usize) -> Result<Sequential<R>> {
+    let mut records = Sequential {
+        reader: reader(Limited { text, left: 0 }.chain(LAST_RECORD)),
+        next: ByteRecord::new(),
+        longest,
+    };
+    records.read_next()?;
+    Ok(records)
 }
 
 impl<R: Read> Sequential<R> {
     /// Reads the next record and skips blank lines. Returns false at the end of the text.
     ///
     /// # Errors
-    /// If the text cannot be read, or if it ends within the quotes of the record.
+    /// If the text cannot be read, if it ends within the quotes of the record, or if this record or
+    /// the one behind it is too long.
     pub fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
         mem::swap(record, &mut self.next);
-        if next_record(&mut self.reader, &mut self.next)? {
+        if self.read_next()? {
             return Ok(true);
         }
         // csv reads nothing at all of a text that is a byte order mark alone.
@@ -56,6 +71,44 @@ impl<R: Read> Sequential<R> {
         ensure!(is_closed, "line {}: {OPEN_QUOTE}", line(record));
         Ok(false)
     }
+
+    /// Reads a record ahead.
+    fn read_next(&mut self) -> Result<bool> {
+        let line = self.reader.position().line();
+        self.reader.get_mut().get_mut().0.left = self.longest;
+        let read = next_record(&mut self.reader, &mut self.next);
+        read.map_err(|error| match self.reader.get_ref().get_ref().0.left {
+            0 => endless(line, self.longest),
+            _ => error.into(),
+        })
+    }
+}
+
+/// A text that fails where a record is too long.
+struct Limited<R> {
+    text: R,
+    /// Bytes that may be read before the next record.
+    left: usize,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other("the record is too long"));
+        }
+        let end = buffer.len().min(self.left);
+        let count = self.text.read(&mut buffer[..end])?;
+        self.left -= count;
+        Ok(count)
+    }
+}
+
+/// The error of a record that begins in `line`, and has more than `longest` bytes.
+#[cold]
+fn endless(line: u64, longest: usize) -> anyhow::Error {
+    anyhow!(
+        "line {line}: the record has more than {longest} bytes: is there a quote that is not closed?"
+    )
 }
 
 /// Records of a text, the header too, of any numbers of cells.

@@ -3,6 +3,7 @@
 //! A separate thread reads the text, decompresses it and cuts it into blocks of whole records.
 //! Several blocks at a time are parsed in parallel, independently, and added in order.
 
+use std::collections::TryReserveError;
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow};
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::{Block, Stop, lines};
-use super::{Cells, OPEN_QUOTE, line, next_record, reader};
+use super::{Cells, OPEN_QUOTE, endless, line, next_record, reader};
 
 /// Bytes of text that a thread parses in one go.
 const BLOCK: usize = 1 << 17;
@@ -53,6 +54,21 @@ impl Fault {
         match self.column {
             None => anyhow!("line {line}: {what}"),
             Some(column) => anyhow!("line {line}, column {column}: {what}"),
+        }
+    }
+}
+
+impl From<TryReserveError> for Fault {
+    /// There is no memory for the rows of a block.
+    #[cold]
+    fn from(error: TryReserveError) -> Fault {
+        Fault {
+            line: 0,
+            column: None,
+            what: format!(
+                "there is no memory for more rows: give a file of fewer rows, or free some memory: \
+                 {error}"
+            ),
         }
     }
 }
@@ -159,10 +175,7 @@ fn said(stop: Stop, lines: u64) -> anyhow::Error {
         Stop::Failed { lines: more, error } => {
             anyhow!(error).context(format!("reading stopped in line {}", lines + more + 1))
         }
-        Stop::Endless { longest } => anyhow!(
-            "line {}: the record has more than {longest} bytes: is there a quote that is not closed?",
-            lines + 1
-        ),
+        Stop::Endless { longest } => endless(lines + 1, longest),
         Stop::Open => anyhow!("line {}: {OPEN_QUOTE}", lines + 1),
         Stop::Gone => anyhow!("reading has stopped in line {}", lines + 1),
     }

@@ -2,9 +2,11 @@
 
 use std::io::{self, Cursor, Read};
 
+use csv::ByteRecord;
 use proptest::prelude::*;
 
 use super::comparison::{check, parallel, sequential};
+use super::sequential_within;
 
 /// Cells with and without quotes, which may stand anywhere.
 fn cell() -> impl Strategy<Value = String> {
@@ -93,6 +95,34 @@ fn quotes_that_are_not_closed_are_refused() {
             check(text.as_bytes(), size, 7);
         }
     }
+}
+
+/// A record that never ends is refused before all of it is in memory, as the first one, as the one
+/// that is read ahead, and behind those.
+#[test]
+fn records_that_do_not_end_are_refused() {
+    let said = "the record has more than 20 bytes: is there a quote that is not closed?";
+    for (start, line) in [("", 1), ("a,b\n", 2), ("a,b\n1,2\n3,\"\n\"\n5,", 5)] {
+        let endless = start.as_bytes().chain(&b"\""[..]).chain(io::repeat(b'\n'));
+        let read = || {
+            let mut records = sequential_within(endless, 20)?;
+            let mut record = ByteRecord::new();
+            while records.next(&mut record)? {}
+            anyhow::Ok(())
+        };
+        assert_eq!(
+            read().unwrap_err().to_string(),
+            format!("line {line}: {said}")
+        );
+    }
+    // Records that end in time, in a text that is longer than them.
+    let text = "a,b\n1,\"2\"\n".repeat(9);
+    let mut records = sequential_within(text.as_bytes(), 20).unwrap();
+    let (mut record, mut count) = (ByteRecord::new(), 0);
+    while records.next(&mut record).unwrap() {
+        count += 1;
+    }
+    assert_eq!(count, 18);
 }
 
 /// A source that fails behind a text.

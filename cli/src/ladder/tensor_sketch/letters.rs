@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
-use crate::common::memory::room_for;
+use crate::common::memory::{make_room, room_for};
 use crate::common::random::Random;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
@@ -62,10 +62,13 @@ impl Letters {
             unknown,
             Arc::default(),
             |codes, sequence| {
+                make_room(&mut letters.codes, codes.len(), "letters")?;
                 letters.codes.extend_from_slice(codes);
                 if let Sequence::Ended(_) = sequence {
+                    make_room(&mut letters.offsets, 1, "records")?;
                     letters.offsets.push(letters.codes.len() as u64);
                 }
+                Ok(())
             },
         )?;
         ensure!(

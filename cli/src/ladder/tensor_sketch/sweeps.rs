@@ -105,3 +105,33 @@ fn few_a_launch(
     data.check(&sketches)?;
     Ok(Some(time))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::exact::{Entries, Expected};
+    use super::super::letters::Letters;
+    use super::*;
+    use crate::ladder::tests::setups;
+    use gridstride::tensor_sketch::Tables;
+
+    /// Also under the sanitizers, which cannot cope with the streams of the whole sweep.
+    #[test]
+    fn any_number_of_places_is_right() {
+        let seed = article_data::sketch::SEED;
+        let [hashes, signs] = article_data::sketch::tables(LETTERS, TUPLE, DIM, seed);
+        let tables = Tables::new(hashes.view(), signs.view(), DIM).unwrap();
+        let letters = Letters::random(3, 200, false, 1).unwrap();
+        let expected = Expected::new(&letters, &Entries::new(&tables)).unwrap();
+        for setup in setups() {
+            let mut climb = Climb::new(&setup, String::new());
+            let data = Data::new(&setup.device, &letters, &tables, &expected).unwrap();
+            places(&mut climb, &data).unwrap();
+            let times = climb
+                .finish()
+                .sweeps
+                .into_iter()
+                .flat_map(|sweep| sweep.lines);
+            assert_eq!(times.flat_map(|line| line.times).flatten().count(), 22);
+        }
+    }
+}
