@@ -35,9 +35,15 @@ pub(crate) struct Schedule<'a> {
     paused: Vec<u32>,
     /// Whether all threads of the last round were paused before and are paused again.
     is_waiting: bool,
-    /// The changes of the block's mbarriers when all threads waited last, if other blocks change none.
-    changes_of_barriers: Option<u64>,
+    /// The changes of the cluster's mbarriers when all threads waited last.
+    changes_of_barriers: u64,
+    /// How often in a row all threads have waited at mbarriers, none of which changed.
+    quiet_rounds: u32,
 }
+
+/// After how many quiet rounds nothing can continue. In one, a thread may start a copy before it waits
+/// again; in the next, the copy changes the mbarrier that another thread waits at.
+const QUIET_ROUNDS: u32 = 3;
 
 /// Why the threads of a block do not run on, without an error.
 pub(crate) enum Ending {
@@ -73,7 +79,8 @@ impl<'a> Schedule<'a> {
             busy: Some(watch.enter()),
             paused: Vec::new(),
             is_waiting: false,
-            changes_of_barriers: None,
+            changes_of_barriers: 0,
+            quiet_rounds: 0,
             threads,
             runnable: (0..threads.len() as u32).collect(),
             random: (seed != 0).then(|| Random::new(seed, block)),
@@ -132,22 +139,30 @@ impl<'a> Schedule<'a> {
 
     /// Lets other blocks run, after all threads of this one have waited.
     pub(crate) fn wait(&mut self) -> Result<(), SimError> {
-        if !self.is_dead() && self.busy.as_mut().is_none_or(Busy::wait) {
+        let changes = self.threads[0].changes_of_barriers();
+        let before = std::mem::replace(&mut self.changes_of_barriers, changes);
+        if changes != before {
+            self.quiet_rounds = 0;
+            if let Some(busy) = &mut self.busy {
+                busy.go_on();
+            }
+            return Ok(());
+        }
+        self.quiet_rounds = match self.all_need_a_change() {
+            true => self.quiet_rounds + 1,
+            false => 0,
+        };
+        if self.quiet_rounds < QUIET_ROUNDS && self.busy.as_mut().is_none_or(Busy::wait) {
             return Ok(());
         }
         Err(self.all_wait())
     }
 
-    /// Whether no thread can continue: all running threads wait at mbarriers, no mbarrier has changed
-    /// since the last round, and no other block can change one.
-    fn is_dead(&mut self) -> bool {
-        let changes = self.threads[0].changes_of_barriers();
-        let before = std::mem::replace(&mut self.changes_of_barriers, changes);
+    /// Whether all running threads wait at mbarriers that no other block can change.
+    fn all_need_a_change(&self) -> bool {
         let mut states =
             (self.runnable.iter()).map(|&index| self.threads[index as usize].state.get());
-        changes.is_some()
-            && changes == before
-            && states.all(|state| matches!(state, State::Paused(_, Some(_))))
+        self.threads[0].is_alone() && states.all(|state| matches!(state, State::Paused(_, Some(_))))
     }
 
     /// Returns the error of paused threads that wait in vain.

@@ -79,12 +79,15 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The changes of the block's mbarriers so far, or `None` if other blocks can change them.
-    pub(crate) fn changes_of_barriers(&self) -> Option<u64> {
-        match &self.block.cluster.rooms[..] {
-            [room] => Some(room.barriers.borrow().changes()),
-            _ => None,
-        }
+    /// Whether the thread's block is the only one of its cluster.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.block.cluster.rooms.len() == 1
+    }
+
+    /// The changes of the cluster's mbarriers so far.
+    pub(crate) fn changes_of_barriers(&self) -> u64 {
+        let rooms = self.block.cluster.rooms.iter();
+        rooms.map(|room| room.barriers.borrow().changes()).sum()
     }
 
     /// Returns the first race of the launch, if there is one.

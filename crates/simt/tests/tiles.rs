@@ -425,6 +425,54 @@ fn what_a_phase_lacks_is_reported() {
     }
 }
 
+/// Thread 0 copies the row once a round into the only tile, which thread 1 sums up and releases.
+#[kernel]
+unsafe fn one_stage(map: TensorMap, rounds: u32, out: DeviceSliceMut<u32>) {
+    let memory = shared::dynamic_shared_mem::<u32>();
+    let tile = shared::address(memory);
+    let (full, empty) = (
+        Barrier::at(tile.offset(256)),
+        Barrier::at(tile.offset(256 + 8)),
+    );
+    let map = tensor_map!(one_stage, 0, map);
+    // SAFETY: the memory has a row, and two barriers behind it; the tile is read between its copy and its
+    // release, and `out` has an element.
+    unsafe {
+        if thread::thread_idx_x() == 0 {
+            full.init(1);
+            empty.init(1);
+            mbarrier::publish();
+        }
+        thread::sync_threads();
+        for round in 0..rounds {
+            if thread::thread_idx_x() == 0 {
+                full.arrive_and_expect(128);
+                tensor::load(tile, map, [0; 3], full);
+                empty.wait(round % 2);
+            } else {
+                full.wait(round % 2);
+                let sum: u32 = (0..32).map(|i| memory.add(i).read()).sum();
+                out.set(0, sum);
+                empty.arrive();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_waits_after_a_copy_is_no_hang() {
+    let row = row();
+    let config = LaunchConfig::new(1, 2).with_shared_bytes(256 + 16);
+    for seed in 0..200 {
+        let mut out = [0];
+        let arguments = (map_of(&row.0), 40, slice_mut(&mut out));
+        let simulator = Simulator::with_seed(seed);
+        launch(&simulator, &one_stage, config, arguments)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(out, [31 * 16]);
+    }
+}
+
 /// Of two barriers, one has all arrivals of its phase but one.
 #[kernel]
 unsafe fn two_barriers() {
