@@ -85,7 +85,8 @@ impl Checkout {
             Checkout::Beside => text.to_owned(),
             Checkout::At(root) => {
                 let root = root.to_string_lossy();
-                text.replace(&format!("../{BESIDE}"), &root)
+                // The root comes last, since it may have the name of the folder in it.
+                text.replace(&format!("../{BESIDE}"), BESIDE)
                     .replace(BESIDE, &root)
             }
         }
@@ -183,6 +184,15 @@ mod tests {
                 assert!(text.contains("path = \"/opt/gs/crates/"), "{name}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_root_may_contain_the_path_of_the_template() {
+        let root = Checkout::At("/opt/blur/../gridstride".into());
+        assert_eq!(
+            root.put("path = \"../../gridstride/crates/simt\""),
+            "path = \"/opt/blur/../gridstride/crates/simt\""
+        );
     }
 
     #[test]
