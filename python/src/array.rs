@@ -15,7 +15,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use crate::resident::on_device;
+use crate::resident::{lists_device_arrays, on_device};
+
+/// The most axes that the crate `numpy` takes: with more, which numpy has from version 2 on, it panics.
+const MOST_AXES: usize = 32;
 
 /// A type of elements.
 pub trait Number: Element + DlpackElement + Copy + Sync {
@@ -293,6 +296,13 @@ fn as_array<'py>(
         );
         return Err(PyTypeError::new_err(message));
     }
+    if lists_device_arrays(object)? {
+        let message = format!(
+            "{operation}: {name} is a list with arrays in the memory of a device, which the call does not copy to \
+             the host: pass a list of copies, for example by their numpy()"
+        );
+        return Err(PyTypeError::new_err(message));
+    }
     let numpy = object.py().import(intern!(object.py(), "numpy"))?;
     let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
     Ok(array.cast_into()?)
@@ -344,15 +354,18 @@ fn may_repeat(array: &Bound<'_, PyUntypedArray>) -> bool {
     repeats && !array.is_empty()
 }
 
+/// Fails for another number of axes than that of `D`, or if `D` has any number, for too many.
 fn require_axes<D: Dimension>(
     operation: &str,
     name: &str,
     array: &Bound<'_, PyUntypedArray>,
 ) -> PyResult<()> {
-    let (axes, needed) = (array.ndim(), D::NDIM.unwrap_or(array.ndim()));
-    if axes == needed {
-        return Ok(());
-    }
+    let axes = array.ndim();
+    let needed = match D::NDIM {
+        Some(needed) if axes != needed => needed.to_string(),
+        None if axes > MOST_AXES => format!("at most {MOST_AXES}"),
+        _ => return Ok(()),
+    };
     let message = format!(
         "{operation}: {name} has {axes} axes, with the shape {:?}, but has to have {needed}",
         array.shape()

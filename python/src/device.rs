@@ -114,7 +114,8 @@ impl PyDevice {
     /// Parameters
     /// ----------
     /// array : array_like
-    ///     float32, float64, float16, bfloat16, int32, int64 or uint8, with any strides.
+    ///     float32, float64, float16, bfloat16, int32, int64 or uint8, with any strides and at most 32
+    ///     axes.
     /// stream : int or stream of torch, cupy or numba, optional
     ///     The stream of a GPU that orders the work on the array. The default is CUDA's legacy
     ///     default stream.

@@ -54,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use crate::matmul::matmul;
     #[pymodule_export]
-    use crate::resident::{PyDeviceArray, on_device};
+    use crate::resident::{PyDeviceArray, lists_device_arrays, on_device};
     #[pymodule_export]
     use crate::sequences::{PyAlphabet, PySequences};
     #[pymodule_export]

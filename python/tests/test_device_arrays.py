@@ -30,6 +30,29 @@ def test_upload_of_strided_arrays(device, rng):
         np.testing.assert_array_equal(device.upload(view).numpy(), view)
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="this numpy has no arrays of so many axes")
+def test_arrays_of_too_many_axes(device):
+    array = device.upload(np.ones((1,) * 32))
+    assert array.ndim == 32 and array.numpy().shape == (1,) * 32
+    for axes in 33, 64:
+        host = np.ones((1,) * axes)
+        with pytest.raises(ValueError, match=f"Device.upload: array has {axes} axes, .* but has to have at most 32"):
+            device.upload(host)
+        with pytest.raises(ValueError, match=f"distances: a has {axes} axes, .* but has to have 2"):
+            gridstride.distances(host, device=device)
+        with pytest.raises(ValueError, match=f"distances: out has {axes} axes, .* but has to have 2"):
+            gridstride.distances(np.ones((1, 1)), out=host, device=device)
+
+
+def test_lists_of_device_arrays_are_refused(device):
+    row = device.upload(np.ones(3))
+    for rows in [row, row], (np.ones(3), row):
+        with pytest.raises(TypeError, match="distances: a is a list with arrays in the memory of a device"):
+            gridstride.distances(rows)
+        with pytest.raises(TypeError, match="gemm: a factor is a list with arrays in the memory of a device"):
+            gridstride.gemm(rows, np.ones((3, 2)))
+
+
 def test_conversions_of_numpy(device):
     array = device.upload(np.array([1.5, 2.5]))
     assert np.asarray(array, dtype=np.float32).dtype == np.float32

@@ -115,6 +115,11 @@ def on_host(name: str, array: Any) -> NDArray[Any]:
     """Returns what numpy makes of an array, without copying one from the memory of a device."""
     if _core.on_device(array):
         raise TypeError(f"{name} is in the memory of a device, but the call takes arrays of the host: pass its numpy()")
+    if _core.lists_device_arrays(array):
+        raise TypeError(
+            f"{name} is a list with arrays in the memory of a device, which the call does not copy to the host: pass a list"
+            " of copies, for example by their numpy()"
+        )
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
             f"{name} is a masked array, whose mask the library does not know: fill it, or leave the masked elements out"

@@ -30,6 +30,7 @@ __all__ = [
     "gemm",
     "gpus",
     "gunzip",
+    "lists_device_arrays",
     "matmul",
     "nearest",
     "on_device",
@@ -213,6 +214,7 @@ def matmul(
     stream: _Stream | None,
 ) -> Any: ...
 def on_device(array: object) -> bool: ...
+def lists_device_arrays(object: object) -> bool: ...
 def distances(
     a: Any, b: Any, *, metric: str, out: Any, device: _Devices | None, stream: _Stream | None
 ) -> Any: ...

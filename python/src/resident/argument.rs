@@ -12,7 +12,7 @@ use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
@@ -165,6 +165,21 @@ impl<'a, 'py> Location<'a, 'py> {
 #[pyfunction]
 pub fn on_device(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(Location::of(array)?.is_some())
+}
+
+/// Return whether an object is a list or a tuple with a DeviceArray, which numpy would copy to the
+/// host.
+#[pyfunction]
+pub fn lists_device_arrays(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+        return Ok(false);
+    }
+    for item in object.try_iter()? {
+        if item?.is_instance_of::<PyDeviceArray>() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// An argument's name and value.
