@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
@@ -29,8 +29,9 @@ use super::source::FastaSource;
 pub struct FastaScan {
     /// The URL of the object store, such as `file:///`.
     pub object_store: String,
-    /// The names of columns that folders give.
-    pub folders: Vec<String>,
+    /// The name of each column that folders give, and its type as Arrow writes it, such as
+    /// `Dictionary(UInt16, Utf8)`.
+    pub folders: Vec<(String, String)>,
     /// The index in the table and the name of each column of the result.
     pub columns: Vec<(usize, String)>,
     /// The files of each partition.
@@ -71,7 +72,7 @@ impl FastaScan {
         let files = |group: &FileGroup| group.iter().map(file).collect::<Result<_>>();
         Ok(Some(FastaScan {
             object_store: config.object_store_url.to_string(),
-            folders: names(config),
+            folders: folders(config),
             columns,
             partitions: config
                 .file_groups
@@ -86,14 +87,15 @@ impl FastaScan {
     /// Makes the node that scans these files.
     ///
     /// # Errors
-    /// If the URL or a path cannot be parsed, or a column does not exist.
+    /// If the URL, a path or a type cannot be parsed, or a column does not exist.
     pub fn into_plan(self) -> Result<Arc<dyn ExecutionPlan>> {
-        let folders = self
-            .folders
-            .iter()
-            .map(|name| Field::new(name, DataType::Utf8, false));
+        let folder = |(name, data_type): &(String, String)| -> Result<FieldRef> {
+            let data_type = data_type.parse::<DataType>()?;
+            Ok(Arc::new(Field::new(name, data_type, false)))
+        };
+        let folders: Vec<_> = self.folders.iter().map(folder).collect::<Result<_>>()?;
         let table_schema = TableSchema::builder(super::schema())
-            .with_table_partition_cols(folders.map(Arc::new).collect::<Vec<_>>())
+            .with_table_partition_cols(folders.clone())
             .build();
         let fields = table_schema.table_schema().fields().len();
         if let Some((index, name)) = self.columns.iter().find(|(index, _)| *index >= fields) {
@@ -113,7 +115,8 @@ impl FastaScan {
         };
         let store = ObjectStoreUrl::parse(&self.object_store)?;
         let group = |files: Vec<FastaFile>| -> Result<FileGroup> {
-            let files = files.into_iter().map(FastaFile::into_partitioned);
+            let files = files.into_iter();
+            let files = files.map(|file| file.into_partitioned(&folders));
             Ok(FileGroup::new(files.collect::<Result<_>>()?))
         };
         let groups = self.partitions.into_iter().map(group);
@@ -127,21 +130,26 @@ impl FastaScan {
 }
 
 impl FastaFile {
-    fn into_partitioned(self) -> Result<PartitionedFile> {
+    fn into_partitioned(self, columns: &[FieldRef]) -> Result<PartitionedFile> {
         let mut file = PartitionedFile::new("", self.size);
         // `PartitionedFile::new` would escape the characters of a path that is escaped already.
         file.object_meta.location = match Path::parse(&self.path) {
             Ok(path) => path,
             Err(error) => return internal_err!("fasta: the path '{}': {error}", self.path),
         };
-        file.partition_values = self.folders.into_iter().map(ScalarValue::from).collect();
+        let values = self.folders.into_iter().zip(columns);
+        let values =
+            values.map(|(text, column)| ScalarValue::try_from_string(text, column.data_type()));
+        file.partition_values = values.collect::<Result<_>>()?;
         Ok(file)
     }
 }
 
-fn names(config: &FileScanConfig) -> Vec<String> {
+fn folders(config: &FileScanConfig) -> Vec<(String, String)> {
     let folders = config.table_partition_cols().iter();
-    folders.map(|field| field.name().clone()).collect()
+    folders
+        .map(|field| (field.name().clone(), field.data_type().to_string()))
+        .collect()
 }
 
 fn column(projected: &ProjectionExpr) -> Result<(usize, String)> {

@@ -181,13 +181,22 @@ async fn scans_travel() {
             fs::write(path.join(format!("{number} é 1% ~#[x].fa")), text).unwrap();
         }
     }
-    let context = session("cpu", 4, 8192).await;
+    let context = session("cpu", 4, 8192).await.enable_url_table();
     let location = folder.path().display();
     let create = format!(
         "CREATE EXTERNAL TABLE genomes STORED AS FASTA PARTITIONED BY (species) LOCATION '{location}'"
     );
     rows(&context, &create).await.unwrap();
+    // Where a query names the folder in place of a table, DataFusion makes columns of another type.
+    let typed = |table: &str| format!("SELECT DISTINCT arrow_typeof(species) FROM {table}");
+    let url = format!("'{location}/'");
+    for (table, expected) in [("genomes", "Utf8"), (&url[..], "Dictionary(UInt16, Utf8)")] {
+        let found = rows(&context, &typed(table)).await.unwrap();
+        assert_eq!(found, [expected]);
+    }
+    let of_url = format!("SELECT species, id FROM {url}");
     for (query, count) in [
+        (&of_url[..], 12),
         ("SELECT species, sequence, id AS name FROM genomes", 12),
         ("SELECT * FROM genomes", 12),
         ("SELECT description FROM genomes LIMIT 3", 3),
