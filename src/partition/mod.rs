@@ -111,9 +111,14 @@ fn take_in_turn(
             });
         }
         None => thread::scope(|scope| {
-            for device in devices {
-                scope.spawn(|| work_off(device));
-            }
+            // The system may refuse to start a thread: then this one works in its place.
+            let refused: Vec<_> = (devices.iter())
+                .filter(|device| {
+                    let thread = thread::Builder::new();
+                    thread.spawn_scoped(scope, || work_off(device)).is_err()
+                })
+                .collect();
+            refused.into_iter().for_each(work_off);
         }),
     }
     let errors = into_inner(errors).into_iter();
@@ -396,6 +401,24 @@ mod tests {
             let sums = run(&devices, "sum", Numbers(0..1000), work).unwrap();
             assert_eq!(sums.iter().sum::<u64>(), 499_500);
         });
+    }
+
+    /// The only thread runs the partitions while it waits for them, and may run other tasks.
+    #[cfg(feature = "simulator")]
+    #[test]
+    fn captures_do_not_record_what_their_thread_does_while_it_waits() {
+        let captured = Device::simulator().unwrap();
+        let work = |_: &Device, partition: &mut Numbers| {
+            // Would be refused in a capture.
+            captured.buffer_from(&[partition.0.start])?.to_vec()
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let starts = pool.unwrap().install(|| {
+            let devices = vec![Device::cpu(); 3];
+            let call = || run(&devices, "copy", Numbers(0..9), work);
+            captured.capture(call).map(|(_, starts)| starts)
+        });
+        assert_eq!(starts.unwrap().concat(), [0, 3, 6]);
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub fn choose<T: HasKernels>(
             if packs {
                 // Not the factor's stride: it may be of a partition with one of many matrices.
                 let copies = if is_single { 1 } else { batch };
-                cut = cut.after_packing(gpu, copies * outer * k * size_of::<T>());
+                // Views whose strides are 0 may have more elements than memory has bytes.
+                let elements = copies.saturating_mul(outer).saturating_mul(k);
+                cut = cut.after_packing(gpu, elements.saturating_mul(size_of::<T>()));
             }
         }
         Some(Choice {

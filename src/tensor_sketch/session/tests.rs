@@ -355,3 +355,29 @@ fn on_threads_of_rayon() {
         assert_eq!(finished.finish().unwrap(), expected);
     });
 }
+
+/// A session that waits in a capture runs a task that is no part of it.
+#[cfg(feature = "simulator")]
+#[test]
+fn captures_do_not_record_the_tasks_that_run_meanwhile() {
+    let captured = Device::simulator().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // The session waits until the task has run.
+    let mut session = custom(0, move |_| {
+        let read: Result<Vec<i32>> = receiver.recv().unwrap();
+        read.map(|values| assert_eq!(values, [7]))
+    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.unwrap().install(|| {
+        let device = captured.clone();
+        // Would be refused in a capture.
+        let task = move || drop(sender.send(device.buffer_from(&[7]).and_then(|all| all.to_vec())));
+        let finish = || {
+            rayon::spawn(task);
+            session.push(&text(5))?;
+            session.end_sequence()?;
+            session.finish()
+        };
+        captured.capture(finish).unwrap();
+    });
+}

@@ -243,6 +243,13 @@ fn views_that_overlap_are_read_where_they_are() {
     }
     for device in devices() {
         for_types!(of_type(&device));
+        // Kernels that copy tiles refuse no stride.
+        let with = MatMul::new().instructions(Instructions::WarpGroup);
+        if has_instructions(&device, with) {
+            of_type::<f32>(with.precision(Precision::Tf32), &device);
+            of_type::<f16>(with, &device);
+            of_type::<bf16>(with, &device);
+        }
     }
 }
 
