@@ -46,7 +46,7 @@ def test_arrays_of_too_many_axes(device):
 
 def test_lists_of_device_arrays_are_refused(device):
     row = device.upload(np.ones(3))
-    for rows in [row, row], (np.ones(3), row):
+    for rows in [row, row], (np.ones(3), row), [[row, row]]:
         with pytest.raises(TypeError, match="distances: a is a list with arrays in the memory of a device"):
             gridstride.distances(rows)
         with pytest.raises(TypeError, match="gemm: a factor is a list with arrays in the memory of a device"):

@@ -118,6 +118,7 @@ fn take_in_turn(
                     thread.spawn_scoped(scope, || work_off(device)).is_err()
                 })
                 .collect();
+            let _aside = Aside::new();
             refused.into_iter().for_each(work_off);
         }),
     }

@@ -28,7 +28,8 @@ fn free(system: &System) -> Option<u64> {
 
 /// Returns the bytes of a container's limit that its processes have not allocated. The usage that
 /// `CGroupLimits::free_memory` subtracts includes cached files, which the system drops when memory is
-/// needed.
+/// needed. Files in the memory itself, as in /dev/shm, are not subtracted: sysinfo does not tell them
+/// from cached files.
 fn left(limits: &CGroupLimits) -> u64 {
     limits.total_memory.saturating_sub(limits.rss)
 }

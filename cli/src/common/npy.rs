@@ -17,7 +17,7 @@ use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use super::input::open;
 use super::progress::{self, total_size};
 
-/// The most bytes of a header, as many as version 1 of the format has.
+/// The longest header that is read, in bytes: the longest of version 1 of the format.
 const LONGEST_HEADER: usize = (1 << 16) - 1;
 
 /// The most opening brackets of a header. That of a matrix has 2: of the dictionary and of the shape.
@@ -190,7 +190,8 @@ fn read_header(file: &mut impl Read) -> Result<Header> {
         // The file ends here.
         _ => 0,
     };
-    if bytes.starts_with(b"\x93NUMPY") {
+    // The parser refuses other files and versions.
+    if bytes.starts_with(b"\x93NUMPY") && matches!(bytes.get(6), Some(1..=3)) {
         ensure!(
             length <= LONGEST_HEADER,
             "its header has {length} bytes, more than {LONGEST_HEADER}: write the matrix with \

@@ -87,7 +87,7 @@ impl Parser {
         }
         let result = self.lines.split(text, |part| self.encoder.part(part));
         match self.encoder.place.record {
-            // There is no record yet, and an error of the first header says where the header is.
+            // There is no record yet, and an error of the first header names it.
             0 => result,
             _ => result.with_context(|| self.encoder.place.to_string()),
         }
@@ -144,8 +144,6 @@ struct Lines {
     state: State,
     /// The part of a header that has come.
     header: Vec<u8>,
-    /// Whole lines of the file that have come.
-    count: u64,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -184,15 +182,9 @@ impl Lines {
                 }
                 State::Header => {
                     let (line, is_whole) = next_line(&mut text);
-                    ensure!(
-                        self.header.len() + line.len() <= LONGEST_HEADER,
-                        "line {}: the header has more than {LONGEST_HEADER} bytes: shorten it, or \
-                         end it with a line feed if that is missing",
-                        self.count + 1
-                    );
                     self.header.extend_from_slice(line);
-                    self.count += u64::from(is_whole);
-                    if is_whole {
+                    // One byte may be a carriage return. `visit` refuses more.
+                    if is_whole || self.header.len() > LONGEST_HEADER + 1 {
                         visit(Part::Header(&self.header))?;
                         self.state = State::LineStart;
                     }
@@ -200,7 +192,6 @@ impl Lines {
                 State::LineStart | State::Letters | State::Return => {
                     let (line, is_whole) = next_line(&mut text);
                     let letters = line.strip_suffix(b"\r").unwrap_or(line);
-                    self.count += u64::from(is_whole);
                     if !letters.is_empty() {
                         visit(Part::Letters(letters))?;
                     }
@@ -217,7 +208,6 @@ impl Lines {
 
     /// Ends the text: a header may lack its line end.
     fn end(&mut self, mut visit: impl FnMut(Part) -> Result<()>) -> Result<()> {
-        self.count = 0;
         match mem::take(&mut self.state) {
             State::Header => visit(Part::Header(&self.header)),
             _ => Ok(()),
@@ -266,6 +256,12 @@ impl Encoder {
                 self.place.record + 1
             );
         }
+        ensure!(
+            header.len() <= LONGEST_HEADER,
+            "the header of record {} has more than {LONGEST_HEADER} bytes: shorten it, or end it with \
+             a line feed if that is missing",
+            self.place.record + 1
+        );
         let header = String::from_utf8_lossy(header);
         let name = header.split_whitespace().next().unwrap_or_default();
         self.place.record += 1;

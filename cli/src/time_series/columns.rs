@@ -3,7 +3,9 @@
 use std::collections::TryReserveError;
 use std::mem;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 
 use crate::common::memory::room_for;
 
@@ -98,7 +100,7 @@ impl Columns {
     /// # Errors
     /// If the memory does not suffice.
     pub fn group(mut self, series: usize) -> Result<(Vec<i64>, Vec<f64>, Vec<usize>)> {
-        let mut offsets = defaults(series + 1)?;
+        let mut offsets = zeros(series + 1)?;
         for &(series, count) in &self.runs {
             offsets[series as usize + 1] += count as usize;
         }
@@ -126,14 +128,14 @@ impl Columns {
 }
 
 /// Moves runs of elements to their series, which begin at `offsets`.
-fn moved<T: Copy + Default>(
+fn moved<T: Copy + Zeroable>(
     chunks: impl Iterator<Item = Vec<T>>,
     runs: &[(u32, u32)],
     offsets: &[usize],
 ) -> Result<Vec<T>> {
     let mut places = room_for(offsets.len())?;
     places.extend_from_slice(offsets);
-    let mut to = defaults(offsets[offsets.len() - 1])?;
+    let mut to = zeros(offsets[offsets.len() - 1])?;
     let mut runs = runs.iter().copied();
     let mut run = (0, 0);
     for chunk in chunks {
@@ -153,10 +155,10 @@ fn moved<T: Copy + Default>(
     Ok(to)
 }
 
-fn defaults<T: Clone + Default>(count: usize) -> Result<Vec<T>> {
-    let mut elements = room_for(count)?;
-    elements.resize(count, T::default());
-    Ok(elements)
+/// Returns zeros, to which the system gives memory as they are first written.
+fn zeros<T: Zeroable>(count: usize) -> Result<Vec<T>> {
+    let zeros = try_zeroed_vec(count);
+    zeros.map_err(|()| anyhow!("no memory for {count} elements of {} bytes", size_of::<T>()))
 }
 
 #[cfg(test)]

@@ -50,11 +50,6 @@ impl Names {
         }
         let name = str::from_utf8(name).map_err(|_| NameError::NotUtf8)?;
         let number = u32::try_from(self.len()).map_err(|_| NameError::TooMany)?;
-        let no_memory = |_| NameError::NoMemory;
-        self.text.try_reserve(name.len()).map_err(no_memory)?;
-        self.ends.try_reserve(1).map_err(no_memory)?;
-        self.text.push_str(name);
-        self.ends.push(self.text.len());
         let Names {
             text,
             ends,
@@ -62,6 +57,9 @@ impl Names {
             hasher,
             ..
         } = self;
+        let no_memory = |_| NameError::NoMemory;
+        text.try_reserve(name.len()).map_err(no_memory)?;
+        ends.try_reserve(1).map_err(no_memory)?;
         let hash_of = |number: &u32| {
             let number = *number as usize;
             let start = number.checked_sub(1).map_or(0, |before| ends[before]);
@@ -69,7 +67,10 @@ impl Names {
         };
         let reserved = table.try_reserve(1, hash_of);
         reserved.map_err(|_| NameError::NoMemory)?;
-        table.insert_unique(hash, number, hash_of);
+        // With this room, nothing is hashed again.
+        table.insert_unique(hash, number, |_| unreachable!("there is room"));
+        text.push_str(name);
+        ends.push(text.len());
         Ok(number)
     }
 

@@ -207,7 +207,7 @@ fn sizes_beyond_the_memory() {
 
 /// Inputs for which there is no memory are refused while they are read, and nothing is left.
 #[test]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn inputs_beyond_the_memory() {
     let inputs = Folder::new();
     // Each MiB of a text is a frame of a compressed file.
@@ -246,7 +246,7 @@ fn inputs_beyond_the_memory() {
         ]
         .concat();
         let folder = Folder::new();
-        // 250 MB of addresses, of which threads and their heaps take few.
+        // The program, its threads and their heaps use little of this address space, in KiB.
         let limit = "export RAYON_NUM_THREADS=2 MALLOC_ARENA_MAX=1; ulimit -v 250000";
         let output = shell(limit, &arguments, &folder).output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();

@@ -168,14 +168,20 @@ pub fn on_device(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Return whether an object is a list or a tuple with a DeviceArray, which numpy would copy to the
-/// host.
+/// host. Up to three lists may be within each other, such as for a batch of matrices.
 #[pyfunction]
 pub fn lists_device_arrays(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+    lists_within(object, 3)
+}
+
+fn lists_within(object: &Bound<'_, PyAny>, levels: u32) -> PyResult<bool> {
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if levels == 0 || !is_list {
         return Ok(false);
     }
     for item in object.try_iter()? {
-        if item?.is_instance_of::<PyDeviceArray>() {
+        let item = item?;
+        if item.is_instance_of::<PyDeviceArray>() || lists_within(&item, levels - 1)? {
             return Ok(true);
         }
     }

@@ -364,7 +364,7 @@ fn captures_do_not_record_the_tasks_that_run_meanwhile() {
     let (sender, receiver) = std::sync::mpsc::channel();
     // The session waits until the task has run.
     let mut session = custom(0, move |_| {
-        let read: Result<Vec<i32>> = receiver.recv().unwrap();
+        let read: Result<Vec<i32>> = receiver.recv_timeout(Duration::from_secs(60)).unwrap();
         read.map(|values| assert_eq!(values, [7]))
     });
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();

@@ -92,7 +92,7 @@ impl<R: Read> Blocks<R> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        text.reserve(self.size);
+        text.try_reserve(self.size)?;
         let limit = self.size as u64;
         let count = self.source.by_ref().take(limit).read_to_end(text)?;
         Ok(count as u64 == limit)

@@ -75,7 +75,7 @@ impl<R: Read> Sequential<R> {
     /// Reads a record ahead.
     fn read_next(&mut self) -> Result<bool> {
         let line = self.reader.position().line();
-        self.reader.get_mut().get_mut().0.left = self.longest;
+        self.reader.get_mut().get_mut().0.left = self.longest + 1;
         let read = next_record(&mut self.reader, &mut self.next);
         read.map_err(|error| match self.reader.get_ref().get_ref().0.left {
             0 => endless(line, self.longest),

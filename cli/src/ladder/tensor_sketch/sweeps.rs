@@ -114,7 +114,7 @@ mod tests {
     use crate::ladder::tests::setups;
     use gridstride::tensor_sketch::Tables;
 
-    /// Also under the sanitizers, which cannot cope with the streams of the whole sweep.
+    /// Also under memcheck, in which the sweep over 256 streams takes too long.
     #[test]
     fn any_number_of_places_is_right() {
         let seed = article_data::sketch::SEED;
@@ -126,12 +126,9 @@ mod tests {
             let mut climb = Climb::new(&setup, String::new());
             let data = Data::new(&setup.device, &letters, &tables, &expected).unwrap();
             places(&mut climb, &data).unwrap();
-            let times = climb
-                .finish()
-                .sweeps
-                .into_iter()
-                .flat_map(|sweep| sweep.lines);
-            assert_eq!(times.flat_map(|line| line.times).flatten().count(), 22);
+            let sweep = climb.finish().sweeps.remove(0);
+            let times = sweep.lines.iter().flat_map(|line| &line.times);
+            assert_eq!(times.flatten().count(), 2 * PLACES_OF_A_THREAD.len());
         }
     }
 }

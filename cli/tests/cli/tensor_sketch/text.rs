@@ -122,8 +122,6 @@ fn unknown_letters() {
 #[test]
 fn files_that_are_not_fasta() {
     let folder = Folder::new();
-    let without_line_feed = |start: &str| format!("{start}{}", "n".repeat((1 << 20) + 1));
-    let too_long = |line: &str| format!("{line}: the header has more than 1048576 bytes");
     for (name, content, said) in [
         ("empty.fa", &b""[..], "the file is empty"),
         ("empty.fa.gz", &gzip(b""), "the file is empty"),
@@ -141,16 +139,21 @@ fn files_that_are_not_fasta() {
     ] {
         PROGRAM.refuse(&[&folder.file(name, content)], &[name, said]);
     }
+    let without_line_feed = |start: &str| format!("{start}{}", "n".repeat((1 << 20) + 1));
+    let too_long = "has more than 1048576 bytes: shorten it, or end it with a line feed";
     let first = folder.file("first.fa", without_line_feed(">"));
-    PROGRAM.refuse(&[&first], &[&too_long("first.fa: line 1"), "line feed"]);
-    let third = folder.file("third.fa", without_line_feed(">a\nACGT\n>"));
-    let said = too_long("third.fa: record 1 (a): line 3");
     PROGRAM.refuse(
-        &[&third],
-        &[&said, "shorten it, or end it with a line feed"],
+        &[&first],
+        &[&format!("first.fa: the header of record 1 {too_long}")],
     );
-    // Lines are counted in each file.
-    PROGRAM.refuse(&[LAMBDA, &third], &[&too_long("line 3")]);
+    let second = folder.file("second.fa", without_line_feed(">a\nACGT\n>"));
+    let said = format!("second.fa: the header of record 2 {too_long}");
+    PROGRAM.refuse(&[LAMBDA, &second], &[&said]);
+    let mac = folder.file("long_mac.fa", without_line_feed(">a\rACGT\r"));
+    PROGRAM.refuse(
+        &[&mac],
+        &["the header of record 1 has a carriage return in it"],
+    );
     PROGRAM.refuse(&[LAMBDA, "missing.fa"], &["missing.fa", "No such file"]);
     PROGRAM.refuse(&[folder.0.path()], &["cannot read"]);
 }

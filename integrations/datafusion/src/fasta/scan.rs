@@ -137,6 +137,10 @@ impl FastaFile {
             Ok(path) => path,
             Err(error) => return internal_err!("fasta: the path '{}': {error}", self.path),
         };
+        if self.folders.len() != columns.len() {
+            let (values, columns) = (self.folders.len(), columns.len());
+            return internal_err!("fasta: {values} values of folders for {columns} columns");
+        }
         let values = self.folders.into_iter().zip(columns);
         let values =
             values.map(|(text, column)| ScalarValue::try_from_string(text, column.data_type()));
