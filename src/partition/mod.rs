@@ -111,15 +111,9 @@ fn take_in_turn(
             });
         }
         None => thread::scope(|scope| {
-            // The system may refuse to start a thread: then this one works in its place.
-            let refused: Vec<_> = (devices.iter())
-                .filter(|device| {
-                    let thread = thread::Builder::new();
-                    thread.spawn_scoped(scope, || work_off(device)).is_err()
-                })
-                .collect();
-            let _aside = Aside::new();
-            refused.into_iter().for_each(work_off);
+            for device in devices {
+                scope.spawn(|| work_off(device));
+            }
         }),
     }
     let errors = into_inner(errors).into_iter();
