@@ -20,7 +20,7 @@ use super::progress::{self, total_size};
 /// The longest header that is read, in bytes: the longest of version 1 of the format.
 const LONGEST_HEADER: usize = (1 << 16) - 1;
 
-/// The most opening brackets of a header. That of a matrix has 2: of the dictionary and of the shape.
+/// The most opening brackets in a header. A matrix needs two, for the dictionary and for the shape.
 /// The parser's time grows exponentially with brackets within each other.
 const MOST_BRACKETS: usize = 8;
 

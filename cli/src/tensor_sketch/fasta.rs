@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use crate::common::text::visible;
 
-/// The most bytes of a header. More are sequences whose line feeds are missing.
+/// The longest header that is read, in bytes. A longer one belongs to a file without line feeds.
 const LONGEST_HEADER: usize = 1 << 20;
 
 /// A sequence as the summary names it.

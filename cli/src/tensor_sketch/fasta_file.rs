@@ -18,8 +18,8 @@ const BLOCK: usize = 1 << 20;
 /// sequence. `read` counts the bytes of the file that have been read.
 ///
 /// # Errors
-/// If the file cannot be read or is not FASTA, or if `visit` fails. All errors name the file; those of
-/// reading also name the record.
+/// If the file cannot be read, if it is not FASTA, or if `visit` fails. All errors name the file, and
+/// errors in the text also name the record.
 pub fn read_records(
     path: &Path,
     alphabet: Alphabet,

@@ -37,7 +37,7 @@ pub(crate) struct Schedule<'a> {
     is_waiting: bool,
     /// The changes of the cluster's mbarriers when all threads waited last.
     changes_of_barriers: u64,
-    /// How often in a row all threads have waited at mbarriers, none of which changed.
+    /// The number of rounds in a row in which all threads waited at mbarriers and no mbarrier changed.
     quiet_rounds: u32,
 }
 
