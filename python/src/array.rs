@@ -354,7 +354,7 @@ fn may_repeat(array: &Bound<'_, PyUntypedArray>) -> bool {
     repeats && !array.is_empty()
 }
 
-/// Fails for another number of axes than that of `D`, or if `D` has any number, for too many.
+/// Fails if the array does not have as many axes as `D`, or if `D` has any number and the array has too many.
 fn require_axes<D: Dimension>(
     operation: &str,
     name: &str,

@@ -14,10 +14,7 @@ use super::nearest::{Near, Nearest};
 use super::rows::{self, Rows};
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, Range, milliseconds};
-use crate::common::text::visible;
-
-/// Characters that names may have before the columns beside them give way.
-const NAME_WIDTH: usize = 64;
+use crate::common::text::{name_width, visible};
 
 /// The parts of a run.
 #[derive(Default)]
@@ -135,13 +132,7 @@ impl Summary {
 
     /// Writes the nearest pairs, in columns.
     fn write_pairs(&self, text: &mut String) -> Result {
-        let width = |name: fn(&Pair) -> &String| {
-            let widths = self
-                .nearest_pairs
-                .iter()
-                .map(|pair| name(pair).chars().count());
-            widths.fold(8, usize::max).min(NAME_WIDTH)
-        };
+        let width = |name: fn(&Pair) -> &String| name_width(self.nearest_pairs.iter().map(name), 8);
         let (left_width, right_width) = (width(|pair| &pair.row), width(|pair| &pair.other));
         let rank = |rank: &dyn std::fmt::Display| match self.nearest {
             Some(_) => format!("  {rank:>4}"),

@@ -12,14 +12,13 @@ use serde::Serialize;
 use super::args::Args;
 use super::clustering;
 use super::heat_map::{HeatMap, unit};
-use super::summary::NAME_WIDTH;
 use super::tree::{
     Layout, MOST_LEAVES, Tree, draw_picture, draw_text, neighbor_joining, newick,
     rooted_at_midpoint,
 };
 use crate::common::output::{DistanceTable, OutputFile};
 use crate::common::progress::phase;
-use crate::common::text::visible;
+use crate::common::text::{name_width, visible};
 
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;
@@ -176,11 +175,7 @@ fn shown(names: &[String], distances: &Array2<f64>, tree: &Tree) -> Result<Strin
         0 => writeln!(text, "\nL2 distances")?,
         unit => writeln!(text, "\nL2 distances / 1e{unit}")?,
     }
-    let width = names
-        .iter()
-        .map(|name| name.chars().count())
-        .fold(0, usize::max)
-        .min(NAME_WIDTH);
+    let width = name_width(names, 0);
     let number = names.len().to_string().len();
     for (i, name) in names.iter().enumerate() {
         write!(text, "{:>number$} {:width$}", i + 1, visible(name))?;
@@ -207,6 +202,7 @@ mod tests {
     use ndarray::arr2;
 
     use super::*;
+    use crate::common::text::NAME_WIDTH;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().copied().map(String::from).collect()

@@ -13,13 +13,10 @@ use super::results::{Name, Results};
 use super::sketching::Times;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
-use crate::common::text::visible;
+use crate::common::text::{name_width, visible};
 
 /// Values of a sketch that are shown.
 const SHOWN_VALUES: usize = 4;
-
-/// Characters that names may have before the columns beside them give way.
-pub const NAME_WIDTH: usize = 64;
 
 /// A finished run.
 pub struct Run<'a, T: Entry> {
@@ -131,10 +128,7 @@ impl<'a> Summary<'a> {
     /// Writes the first sketches, in columns.
     fn write_sketches(&self, text: &mut String) -> Result {
         let names = self.first_sketches.iter().map(|sketch| &sketch.name);
-        let width = names
-            .map(|name| name.chars().count())
-            .fold(8, usize::max)
-            .min(NAME_WIDTH);
+        let width = name_width(names, 8);
         writeln!(
             text,
             "{:width$} {:>12} {:>9} {:>11}  first values",
