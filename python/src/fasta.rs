@@ -24,7 +24,7 @@ pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
     let operations = INFLATE * compressed.len() as f64;
     let decompress = move || {
         let mut content = Vec::new();
-        let read = decoding::gzip(&compressed[..]).read_to_end(&mut content);
+        let read = files::decoding::gzip(&compressed[..]).read_to_end(&mut content);
         Ok(read.map(|_| content))
     };
     let content = call(py, READ, operations, decompress)?;

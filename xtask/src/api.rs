@@ -18,7 +18,7 @@ const INTERNAL: [&str; 11] = [
     // gridstride hides the transform, and requires its exact version.
     "gridstride_fft",
     // The program, the DataFusion tables and the Python package read files with it, in its exact version.
-    "gridstride_decoding",
+    "gridstride_files",
     // gridstride launches these kernels, and requires their exact versions.
     "gridstride_box_overlap_kernels",
     "gridstride_distances_kernels",

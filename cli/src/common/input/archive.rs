@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, anyhow, bail};
-use decoding::{Counted, Decoding};
+use files::decoding::{Counted, Decoding};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use zip::result::ZipError;

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, bail};
 
-use decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
+use files::decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
 use raw::Raw;
 use unmarked::Unmarked;
 
@@ -60,7 +60,7 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
         Format::Plain => Ok(Box::new(raw)),
         Format::Gzip => {
             let raw = BufReader::with_capacity(BUFFER, raw);
-            Ok(Box::new(decoding::gzip(raw)))
+            Ok(Box::new(files::decoding::gzip(raw)))
         }
         Format::Zstd => {
             let raw = Counted::new(BufReader::with_capacity(BUFFER, raw));

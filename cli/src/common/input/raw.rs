@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use decoding::Format;
+use files::decoding::Format;
 
 /// Reads a file, and counts its bytes.
 pub struct Raw {

@@ -6,7 +6,7 @@ use datafusion::common::Result;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
-use decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
+use files::decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
 use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
 
@@ -47,7 +47,7 @@ pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
     let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
     let text: Box<dyn Read + Send> = match format {
         Format::Plain => Box::new(whole),
-        Format::Gzip => Box::new(decoding::gzip(whole)),
+        Format::Gzip => Box::new(files::decoding::gzip(whole)),
         Format::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(Counted::new(whole))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
 
-use crate::{Counted, Decoding};
+use super::{Counted, Decoding};
 
 /// Reads and decompresses gzip.
 ///
@@ -29,9 +29,9 @@ use crate::{Counted, Decoding};
 /// // An empty block of bgzip, as at the end of a file.
 /// let end = *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
 /// let mut text = String::new();
-/// decoding::gzip(&end[..]).read_to_string(&mut text)?;
+/// files::decoding::gzip(&end[..]).read_to_string(&mut text)?;
 /// assert_eq!(text, "");
-/// let cut = decoding::gzip(&end[..20]).read_to_string(&mut text);
+/// let cut = files::decoding::gzip(&end[..20]).read_to_string(&mut text);
 /// let message = "the gzip data is cut short after 20 bytes: copy or download it again";
 /// assert_eq!(cut.unwrap_err().to_string(), message);
 /// # std::io::Result::Ok(())

@@ -22,7 +22,7 @@ impl<R> Counted<R> {
     /// ```
     /// use std::io::Read;
     ///
-    /// let mut raw = decoding::Counted::starting_at(100, &b"abcdef"[..]);
+    /// let mut raw = files::decoding::Counted::starting_at(100, &b"abcdef"[..]);
     /// raw.read_exact(&mut [0; 3])?;
     /// assert_eq!(raw.position(), 103);
     /// # std::io::Result::Ok(())

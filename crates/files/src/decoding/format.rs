@@ -24,7 +24,7 @@ impl Format {
     ///
     /// # Examples
     /// ```
-    /// use decoding::Format;
+    /// use files::decoding::Format;
     ///
     /// assert_eq!(Format::from_head(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff"), Format::Gzip);
     /// assert_eq!(Format::from_head(b"BZh91AY&SY"), Format::Unsupported("bzip2"));

@@ -1,0 +1,1 @@
+//! Sequences of letters: FASTA and FASTQ.

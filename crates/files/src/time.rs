@@ -1,0 +1,1 @@
+//! Durations and timestamps as texts.
