@@ -12,15 +12,7 @@
 //! has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. The type bf16x6 is `Precision::F32ByBf16x6`:
 //! compare it with f32. With `--casts` conversions between types are timed instead.
 
-#[allow(dead_code, reason = "the program uses the rest")]
-#[path = "../cli/src/matmul/check.rs"]
-mod check;
 mod common;
-#[allow(dead_code, reason = "the program uses the rest")]
-#[path = "../cli/src/matmul/number.rs"]
-mod number;
-#[path = "../cli/src/matmul/random.rs"]
-mod random;
 
 use std::any::type_name;
 use std::fs;
@@ -28,7 +20,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use check::Check;
+use checks::matmul::{Check, Real, matrix};
 use clap::Parser;
 use common::{Times, Where, time, time_whole};
 use gridstride::Device;
@@ -37,7 +29,6 @@ use gridstride::device::DeviceKind;
 use gridstride::matmul::{CastTo, MatMul, Precision, ResultIn, Scalar};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, Axis};
-use number::Real;
 
 #[derive(Parser)]
 struct Args {
@@ -242,7 +233,7 @@ fn main() -> Result<()> {
 
 /// Times the conversions of random numbers, and compares the results with the CPU's.
 fn casts(args: &Args, device: &Device, count: usize) -> Result<()> {
-    let numbers: Array1<f32> = random::matrix(1, 0, (1, count))?.remove_axis(Axis(0));
+    let numbers: Array1<f32> = matrix(1, 0, (1, count))?.remove_axis(Axis(0));
     cast::<f32, f16>(args, device, &numbers)?;
     cast::<f32, bf16>(args, device, &numbers)?;
     cast::<f32, f64>(args, device, &numbers)?;
@@ -288,8 +279,8 @@ struct Matrices<T, C> {
 impl<T: Real + ResultIn<C>, C: Number> Matrices<T, C> {
     fn random(case: &Case) -> Result<Matrices<T, C>> {
         let Case { batch, m, k, n, .. } = *case;
-        let a = random::matrix(1, 0, (batch * m, k))?;
-        let b = random::matrix(1, 1, (batch * k, n))?;
+        let a = matrix(1, 0, (batch * m, k))?;
+        let b = matrix(1, 1, (batch * k, n))?;
         Ok(Matrices {
             a: a.into_shape_with_order((batch, m, k))?,
             b: b.into_shape_with_order((batch, k, n))?,

@@ -2,12 +2,6 @@
 #![allow(dead_code)]
 
 pub mod boxes;
-/// Memory for the matrices of the program `gridstride`, which benchmarks use too.
-#[path = "../../cli/src/common/memory.rs"]
-pub mod memory;
-/// What is random in them.
-#[path = "../../cli/src/common/random.rs"]
-pub mod random;
 
 use std::time::Instant;
 

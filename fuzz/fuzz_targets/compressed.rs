@@ -6,8 +6,8 @@
 use std::io::{Cursor, Read, Write};
 
 use arbitrary::Arbitrary;
+use files::{Monitor, open};
 use flate2::{Compression, GzBuilder};
-use gridstride_fuzz::common::input::open;
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
 use zip::write::SimpleFileOptions;
@@ -92,7 +92,7 @@ fn read(file: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
     let mut stored = NamedTempFile::new().unwrap();
     stored.write_all(file).unwrap();
     let mut content = Vec::new();
-    open(stored.path(), Default::default())?
+    open(stored.path(), &Monitor::default())?
         .take(most)
         .read_to_end(&mut content)?;
     Ok(content)

@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use gridstride_fuzz::common::records::comparison::check;
+use files::records::comparison::check;
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]

@@ -3,9 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use gridstride_fuzz::time_series::time::{
-    Every, LEAP_SECOND, Unit, parse, timestamp, unit_by_size,
-};
+use files::time::{Every, LEAP_SECOND, Unit, parse, timestamp, unit_by_size};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 

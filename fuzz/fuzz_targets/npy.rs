@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use gridstride_fuzz::common::npy::NpyReader;
+use files::npy::NpyReader;
 use libfuzzer_sys::fuzz_target;
 
 /// Returns the numbers of a file in `f64`, in the order of the file.
@@ -24,13 +24,7 @@ fn numbers(file: &[u8], count: usize, type_name: &str) -> Vec<f64> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let open = || {
-        NpyReader::new(
-            Path::new(""),
-            Box::new(Cursor::new(data.to_vec())),
-            Default::default(),
-        )
-    };
+    let open = || NpyReader::new(Path::new(""), Box::new(Cursor::new(data.to_vec())));
     let Ok(reader) = open() else { return };
     let dim = reader.dim();
     if let Ok(stored) = reader.read::<f64>() {

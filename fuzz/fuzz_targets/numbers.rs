@@ -2,9 +2,9 @@
 
 #![no_main]
 
-use gridstride_fuzz::box_overlap::number::Number;
-use gridstride_fuzz::common::decimal;
-use gridstride_fuzz::time_series::value;
+use files::boxes::Number;
+use files::decimal;
+use files::points::value;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {

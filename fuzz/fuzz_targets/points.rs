@@ -7,10 +7,9 @@ use std::io::Cursor;
 
 use arbitrary::Arbitrary;
 use csv::ByteRecord;
-use gridstride_fuzz::common::records::{column, sequential};
-use gridstride_fuzz::time_series::points_file::{Demands, parse};
-use gridstride_fuzz::time_series::time::{self, Unit};
-use gridstride_fuzz::time_series::value;
+use files::points::{Demands, parse, value};
+use files::records::{column, sequential};
+use files::time::{self, Unit};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -59,7 +58,7 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
 
 fuzz_target!(|input: Input| {
     let demands = Demands::new(Unit::Ns, input.needs_order, input.width, input.origin);
-    let rows = parse(Cursor::new(input.text.to_vec()), demands, || ());
+    let rows = parse(Cursor::new(input.text.to_vec()), demands);
     let found = rows.ok().map(|rows| {
         let points = rows.group().expect("memory suffices");
         assert_eq!(points.offsets.last(), Some(&points.len()));

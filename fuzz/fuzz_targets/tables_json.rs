@@ -3,10 +3,10 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use files::tables::parse;
 use gridstride::tensor_sketch::{Form, TensorSketch};
 use gridstride_fuzz::Reference;
 use gridstride_fuzz::cpu;
-use gridstride_fuzz::tensor_sketch::tables_file::parse;
 use libfuzzer_sys::fuzz_target;
 use ndarray::ArrayView1;
 

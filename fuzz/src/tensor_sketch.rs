@@ -3,5 +3,3 @@
 
 #[path = "../../cli/src/tensor_sketch/fasta.rs"]
 pub mod fasta;
-#[path = "../../cli/src/tensor_sketch/tables_file.rs"]
-pub mod tables_file;

@@ -8,8 +8,6 @@
 mod atomic_floats;
 mod atomics;
 mod children;
-#[path = "../common/mod.rs"]
-mod common;
 mod constants;
 mod copies;
 mod core_atomics;
@@ -32,6 +30,8 @@ mod tiles;
 mod vectors;
 mod warp_functions;
 mod warps;
+
+use test_support as common;
 
 use common::{fails, module, simulator, small, with_kernels};
 use cuda_std::host::{Kernel, KernelArgs};

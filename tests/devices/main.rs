@@ -1,7 +1,5 @@
 //! Devices: what they say of themselves, their memory, launches, streams and pipelines.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod device;
 mod faults;
 mod foreign;
@@ -12,5 +10,7 @@ mod on_stream;
 mod out_of_memory;
 mod pipeline;
 mod reopening;
+
+use test_support as common;
 
 use common::in_own_process;

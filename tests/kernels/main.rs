@@ -2,8 +2,6 @@
 
 mod box_overlap;
 mod calls;
-#[path = "../common/mod.rs"]
-mod common;
 mod distances;
 mod edit_distance;
 mod exact;
@@ -13,6 +11,7 @@ mod tensor_sketch;
 mod time_series;
 
 use proptest::prelude::ProptestConfig;
+use test_support as common;
 
 /// Declares tests that call generic functions with each type.
 macro_rules! in_every_type {

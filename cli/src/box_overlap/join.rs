@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use csv::{ByteRecord, Writer, WriterBuilder};
+use files::memory::make_room;
+use files::records::{column, columns, line, sequential};
+use files::{Monitor, open};
 use gridstride::box_overlap::OverlapSlice;
 
 use super::args::{Args, JoinKind};
-use crate::common::input::open;
-use crate::common::memory::make_room;
 use crate::common::output::OutputFile;
-use crate::common::records::{column, columns, line, sequential};
 
 /// Appended to the name of a joined column that the second set has too.
 const SUFFIX: &[u8] = b"_set1";
@@ -153,7 +153,7 @@ impl Source {
                 path.is_file() || (!path.exists() && path != Path::new("-")),
                 "it is not a file, but --join reads it twice: write it to a file first"
             );
-            open(path, Default::default())
+            open(path, &Monitor::default())
         };
         let records = open().and_then(sequential);
         let mut records = records.with_context(|| cannot_read(path))?;

@@ -5,10 +5,8 @@
 //! ```
 
 pub mod args;
-mod boxes_file;
 mod generate;
 mod join;
-mod number;
 mod rectangle;
 mod results;
 mod summary;
@@ -17,17 +15,16 @@ mod top_view;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use files::boxes::{Number, Reading};
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
 use crate::common::output::{OutputFile, check_distinct};
-use crate::common::progress::{self, phase};
+use crate::common::progress::{self, phase, total_size};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
-use boxes_file::Reading;
 use join::Join;
-use number::Number;
 use results::Results;
 use summary::{Run, Summary, Times};
 use top_view::Sample;
@@ -61,12 +58,14 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
 
     // The device takes its time, during which the files are read.
     let (start, mut times) = (Instant::now(), Times::default());
-    let reading = Reading::<T>::start(args.paths())?;
+    let bar = progress::bytes("reading", total_size(args.paths()));
+    let reading = Reading::<T>::start(args.paths(), &progress::monitor(&bar))?;
     let mut opening = Duration::ZERO;
     let devices = timed(&mut opening, || {
         args.devices.device.open(args.devices.memory)
     })?;
     let sets = reading.finish()?;
+    bar.finish_and_clear();
     times.reading = start.elapsed();
 
     if let Some(join) = &mut join {

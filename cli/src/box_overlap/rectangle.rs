@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
+use files::boxes::Number;
 use ndarray::ArrayView1;
-
-use super::number::Number;
 
 /// Larger coordinates count as infinite: differences of these stay finite.
 const FINITE: f64 = 1e300;

@@ -4,12 +4,12 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use files::boxes::Number;
 use gridstride::Device;
 use ndarray::Array2;
 use serde::Serialize;
 
 use super::args::Args;
-use super::number::Number;
 use super::results::Results;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds};

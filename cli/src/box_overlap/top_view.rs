@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use checks::random::mixed;
+use colors::{BLUE, GREEN, VERMILION};
+use files::boxes::Number;
+use files::text::shortened;
 use gridstride::box_overlap::OverlapSlice;
 use ndarray::Array2;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::number::Number;
 use super::rectangle::{Rectangle2, View};
-use crate::common::colors::{BLUE, GREEN, VERMILION};
-use crate::common::random::mixed;
-use crate::common::text::shortened;
 
 /// The approximate limits on the boxes of a set and on the pairs that are drawn.
 const BOXES: usize = 2000;

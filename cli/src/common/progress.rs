@@ -8,9 +8,10 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use files::Monitor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::report::{Mode, mode};
+use super::report::{Mode, mode, warn};
 
 /// Work that is shorter has no bar.
 const DELAY: Duration = Duration::from_secs(1);
@@ -30,6 +31,23 @@ const BYTES: [&str; 2] = [
 /// Returns a bar of bytes that are read or written. A `total` of 0 is unknown.
 pub fn bytes(name: &'static str, total: u64) -> ProgressBar {
     start(bar(name, total, BYTES[0], BYTES[1]))
+}
+
+/// Returns a monitor of files that are read. It shows their bytes in a bar, and prints warnings.
+pub fn monitor(bar: &ProgressBar) -> Monitor {
+    let bar = bar.clone();
+    Monitor::new(move |bytes| bar.inc(bytes), warn)
+}
+
+/// Reads files with a bar of their bytes.
+pub fn reading<V>(
+    paths: impl IntoIterator<Item: AsRef<Path>>,
+    read: impl FnOnce(&Monitor) -> V,
+) -> V {
+    let bar = bytes("reading", total_size(paths));
+    let value = read(&monitor(&bar));
+    bar.finish_and_clear();
+    value
 }
 
 /// Returns what shows the time, and what its prefix says, until [`show_bytes`] makes it a bar.

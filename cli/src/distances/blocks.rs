@@ -144,7 +144,7 @@ mod tests {
     use super::super::rows::RowSet;
     use super::super::windows::Offsets;
     use super::*;
-    use crate::common::npy::Stored;
+    use files::npy::Stored;
 
     fn rows() -> Rows<f64> {
         let rows = Stored {

@@ -18,10 +18,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use files::Monitor;
+use files::npy::NpyReader;
 use gridstride::Device;
 use gridstride::distances::Component;
 
-use crate::common::npy::NpyReader;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress::{self, phase};
@@ -56,7 +57,8 @@ pub fn run(args: &Args) -> Result<()> {
     args.out()?;
     let (start, owned) = (Instant::now(), args.clone());
     let opened = open_while_reading(&args.devices.device, args.devices.memory, move || {
-        read(&owned)
+        let paths = [Some(&owned.rows), owned.other.as_ref()];
+        progress::reading(paths.into_iter().flatten(), |monitor| read(&owned, monitor))
     })?;
     let times = Times {
         reading: opened.reading,
@@ -76,9 +78,11 @@ enum Either {
     Double(Rows<f64>),
 }
 
-fn read(args: &Args) -> Result<Either> {
-    let rows = NpyReader::open(&args.rows)?;
-    let other = args.other.as_deref().map(NpyReader::open).transpose()?;
+fn read(args: &Args, monitor: &Monitor) -> Result<Either> {
+    let rows = NpyReader::open(&args.rows, monitor)?;
+    let other = args.other.as_deref();
+    let other = other.map(|path| NpyReader::open(path, monitor));
+    let other = other.transpose()?;
     let is_single = [Some(&rows), other.as_ref()]
         .into_iter()
         .flatten()

@@ -4,11 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use files::{Monitor, open};
 use gridstride::Number;
 
 use super::args::Args;
 use super::rows::{RowSet, Rows};
-use crate::common::input::open;
 
 /// The names of the rows and columns of the result.
 pub struct Names {
@@ -77,7 +77,7 @@ impl NameList {
 /// Reads lines, none of which is blank, without spaces around them. Each is `what`.
 pub fn read_lines(path: &Path, what: &str) -> Result<Vec<String>> {
     let mut text = String::new();
-    open(path, Default::default())?.read_to_string(&mut text)?;
+    open(path, &Monitor::default())?.read_to_string(&mut text)?;
     let named = |(i, line): (usize, &str)| {
         let name = line.trim();
         ensure!(

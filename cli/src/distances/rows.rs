@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
+use files::npy::{NpyReader, Stored};
 use gridstride::Number;
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 
 use super::args::Args;
 use super::windows::{Offsets, Sequences};
-use crate::common::npy::{NpyReader, Stored};
 
 /// The rows of one file, or of two.
 pub struct Rows<T> {

@@ -4,6 +4,7 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use files::text::visible;
 use gridstride::Device;
 use gridstride::Number;
 use serde::Serialize;
@@ -13,8 +14,8 @@ use super::names::Names;
 use super::nearest::{Near, Nearest};
 use super::rows::{self, Rows};
 use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::name_width::name_width;
 use crate::common::report::{self, PeakMemory, Range, milliseconds};
-use crate::common::text::{name_width, visible};
 
 /// The parts of a run.
 #[derive(Default)]

@@ -122,7 +122,7 @@ impl<'a> Estimates<'a> {
 mod tests {
     use super::super::records::pairs_of_group;
     use super::*;
-    use crate::common::random::Random;
+    use checks::random::Random;
 
     /// So many numbers that 81 sequences are sketched together, and 43 pairs compared.
     const DIM: usize = 8;

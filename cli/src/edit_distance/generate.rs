@@ -5,15 +5,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use checks::random::Random;
+use files::memory::room_for;
 use rayon::prelude::*;
 
 use super::args::Args;
 use super::records::pairs_of_group;
 use crate::common::generated::{Generated, refuse_existing};
-use crate::common::memory::room_for;
 use crate::common::output::{OutputFile, check_distinct};
 use crate::common::progress;
-use crate::common::random::Random;
 use crate::common::report::{self, UsageError};
 
 const LETTERS: &[u8; 4] = b"ACGT";
@@ -174,8 +174,8 @@ fn edited(sequence: &[u8], rate: f64, random: &mut Random) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{edited, sequence};
-    use crate::common::random::Random;
     use crate::edit_distance::args::Shape;
+    use checks::random::Random;
 
     #[test]
     fn sequences_descend_from_earlier_ones() {

@@ -1,12 +1,12 @@
 //! The correlations of a grid, as a picture.
 
 use anyhow::Result;
+use colors::LINES;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::grid::{Point, Spread};
 use crate::common::axis::{decimals, whole_label};
-use crate::common::colors::LINES;
 
 /// Sizes in pixels: all, the title, the legend on the right and a line of it. The height grows with
 /// the legend.

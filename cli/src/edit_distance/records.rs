@@ -1,16 +1,14 @@
 //! The records of the files, and their pairs.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
+use files::Monitor;
+use files::memory::{make_room, room_for};
 use gridstride::sequences::Sequences;
-use indicatif::ProgressBar;
 
 use super::args::Args;
-use crate::common::memory::{make_room, room_for};
-use crate::common::progress::{self, total_size};
+use crate::common::progress;
 use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
@@ -64,13 +62,11 @@ impl Pairs {
     /// If the files do not have equally many records, if the records of a single file do not divide
     /// into groups, if a record cannot be read, or if the memory does not suffice for all pairs.
     pub fn read(args: &Args) -> Result<Pairs> {
-        let bar = progress::bytes("reading", total_size(args.files()));
-        let read = Arc::default();
-        let records = args
-            .files()
-            .map(|path| Records::read(args, path, &read, &bar));
-        let mut records = records.collect::<Result<Vec<_>>>()?.into_iter();
-        bar.finish_and_clear();
+        let records = progress::reading(args.files(), |monitor| {
+            let records = args.files().map(|path| Records::read(args, path, monitor));
+            records.collect::<Result<Vec<_>>>()
+        });
+        let mut records = records?.into_iter();
         let a = records.next().expect("the file A.fa");
         let b = records.next();
         let skipped = a.skipped + b.as_ref().map_or(0, |b| b.skipped);
@@ -177,29 +173,22 @@ impl Pairs {
 }
 
 impl Records {
-    fn read(args: &Args, path: &Path, read: &Arc<AtomicU64>, bar: &ProgressBar) -> Result<Records> {
+    fn read(args: &Args, path: &Path, monitor: &Monitor) -> Result<Records> {
         let (alphabet, unknown) = (args.alphabet.alphabet(), args.unknown.unknown());
         let mut records = Records::default();
         let (mut codes, mut offsets) = (Vec::new(), vec![0]);
-        read_records(
-            path,
-            alphabet,
-            unknown,
-            read.clone(),
-            |letters, sequence| {
-                bar.set_position(read.load(Ordering::Relaxed));
-                make_room(&mut codes, letters.len(), "letters")?;
-                codes.extend_from_slice(letters);
-                if let Sequence::Ended(record) = sequence {
-                    make_room(&mut offsets, 1, "records")?;
-                    make_room(&mut records.names, 1, "records")?;
-                    offsets.push(codes.len());
-                    records.skipped += record.skipped;
-                    records.names.push(record.name);
-                }
-                Ok(())
-            },
-        )?;
+        read_records(path, alphabet, unknown, monitor, |letters, sequence| {
+            make_room(&mut codes, letters.len(), "letters")?;
+            codes.extend_from_slice(letters);
+            if let Sequence::Ended(record) = sequence {
+                make_room(&mut offsets, 1, "records")?;
+                make_room(&mut records.names, 1, "records")?;
+                offsets.push(codes.len());
+                records.skipped += record.skipped;
+                records.names.push(record.name);
+            }
+            Ok(())
+        })?;
         records.sequences = Sequences::from_concatenated(codes, offsets)?;
         Ok(records)
     }

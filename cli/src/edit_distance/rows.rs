@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use anyhow::{Context, Result};
+use files::memory::room_for;
 use gridstride::Device;
 use gridstride::tensor_sketch::TensorSketch;
 use ndarray::{Array2, ArrayView1};
 
 use super::records::Records;
-use crate::common::memory::room_for;
 use crate::tensor_sketch::args::Windows;
 
 /// Numbers of the sketches of a text, unless a sequence has more; few in unit tests, which so have

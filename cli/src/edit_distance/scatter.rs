@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use anyhow::Result;
+use colors::{BLUE, VERMILION};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::comparison::Comparison;
 use crate::common::axis::{short_label, whole_label};
-use crate::common::colors::{BLUE, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 

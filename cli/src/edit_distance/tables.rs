@@ -2,9 +2,10 @@
 
 use std::fmt::{Result, Write};
 
+use files::text::shortened;
+
 use super::grid::{Point, Spread};
 use super::summary::Pair;
-use crate::common::text::shortened;
 
 /// Characters of a name that are shown in a table.
 const NAME: usize = 20;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use colors::{BLUE, LINES, ORANGE, SKY, VERMILION};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
@@ -11,7 +12,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::rows::{Axis, Clock, Ladder, Row, Sweep};
 use super::table::row_time;
 use crate::common::axis::{Scale, label};
-use crate::common::colors::{BLUE, LINES, ORANGE, SKY, VERMILION};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 

@@ -1,13 +1,13 @@
 //! What both ladders of matrix products share.
 
 use anyhow::{Context, Result, ensure};
+use checks::random::Random;
+use files::memory::room_for;
 use gridstride::matmul::{MatMul, Scalar, reference};
 use ndarray::{Array2, ArrayView2};
 
 use super::climb::Climb;
 use super::setup::Setup;
-use crate::common::memory::room_for;
-use crate::common::random::Random;
 
 /// Numbers of all matrices together, which the reference has in `f64` too.
 const NUMBERS: usize = 1 << 30;

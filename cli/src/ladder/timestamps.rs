@@ -6,14 +6,14 @@ mod runs;
 mod times;
 
 use anyhow::Result;
+use checks::random::Random;
+use files::time::Every;
 use gridstride::time_series::{Method, TimeBuckets};
 use ndarray::{Array1, ArrayViewMut1, ArrayViewMut2, aview1};
 
 use super::climb::Climb;
 use super::rows::Ladder;
 use super::setup::{Defaults, Setup};
-use crate::common::random::Random;
-use crate::time_series::time::Every;
 use expected::Expected;
 use times::Times;
 

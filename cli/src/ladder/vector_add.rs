@@ -1,6 +1,8 @@
 //! The sum of two vectors: a grid-stride loop, and copies and kernels divided over streams.
 
 use anyhow::{Context, Result, ensure};
+use checks::random::Random;
+use files::memory::room_for;
 use gridstride::Device;
 use gridstride::device::{Buffer, LaunchConfig, PinnedBuffer, Stream};
 use ladder_kernels::vector_add::{vector_add, vector_add_3d};
@@ -9,8 +11,6 @@ use super::KERNELS;
 use super::climb::{Climb, Plan};
 use super::rows::{Axis, Clock, Ladder};
 use super::setup::{Defaults, Setup};
-use crate::common::memory::room_for;
-use crate::common::random::Random;
 
 /// Streams, and the parts that the vectors are divided into.
 const STREAMS: usize = 5;

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use checks::matmul::{Real, matrix};
+use files::Monitor;
+use files::npy::NpyReader;
 use gridstride::Device;
 use gridstride::device::{DeviceArray, DeviceView};
 use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::args::Args;
-use super::number::Real;
-use super::random;
 use crate::common::host::free_memory;
-use crate::common::npy::NpyReader;
+use crate::common::progress;
 
 /// The matrices that are multiplied.
 pub struct Factors<T> {
@@ -31,23 +32,27 @@ impl<T: Real> Factors<T> {
     /// Reads the matrices, or makes them.
     pub fn new(args: &Args) -> Result<Factors<T>> {
         if let (Some(a), Some(b)) = (&args.a, &args.b) {
-            let files = (NpyReader::open(a)?, NpyReader::open(b)?);
-            let turned = |(rows, columns), transposed| match transposed {
-                false => (rows, columns),
-                true => (columns, rows),
-            };
-            let shape_a = turned(files.0.dim(), args.trans_a);
-            require_memory::<T>(shape_a, turned(files.1.dim(), args.trans_b))?;
-            return Ok(Factors {
-                a: Factor::read(a, files.0, args.trans_a)?,
-                b: Factor::read(b, files.1, args.trans_b)?,
-            });
+            return progress::reading([a, b], |monitor| Factors::read(args, a, b, monitor));
         }
         let [m, k, n] = args.sizes();
         require_memory::<T>((m, k), (k, n))?;
         Ok(Factors {
             a: Factor::random(args.seed, 0, (m, k), args.trans_a)?,
             b: Factor::random(args.seed, 1, (k, n), args.trans_b)?,
+        })
+    }
+
+    fn read(args: &Args, a: &Path, b: &Path, monitor: &Monitor) -> Result<Factors<T>> {
+        let files = (NpyReader::open(a, monitor)?, NpyReader::open(b, monitor)?);
+        let turned = |(rows, columns), transposed| match transposed {
+            false => (rows, columns),
+            true => (columns, rows),
+        };
+        let shape_a = turned(files.0.dim(), args.trans_a);
+        require_memory::<T>(shape_a, turned(files.1.dim(), args.trans_b))?;
+        Ok(Factors {
+            a: Factor::read(a, files.0, args.trans_a)?,
+            b: Factor::read(b, files.1, args.trans_b)?,
         })
     }
 
@@ -107,7 +112,7 @@ impl<T: Real> Factor<T> {
             true => ((columns, rows), ", read transposed"),
         };
         Ok(Factor {
-            stored: random::matrix(seed, stream, shape)?,
+            stored: matrix(seed, stream, shape)?,
             is_transposed: transposed,
             origin: format!("random from seed {seed}{how}"),
         })

@@ -5,16 +5,14 @@
 //! ```
 
 pub mod args;
-mod check;
 mod factors;
 mod multiplying;
-mod number;
-mod random;
 mod summary;
 
 use std::path::Path;
 
 use anyhow::Result;
+use checks::matmul::{Check, Real};
 use gridstride::matmul::MatMul;
 use half::{bf16, f16};
 
@@ -23,9 +21,7 @@ use crate::common::output::{NpyFile, check_distinct};
 use crate::common::progress::{phase, spinner};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
-use check::Check;
 use factors::Factors;
-use number::Real;
 use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.

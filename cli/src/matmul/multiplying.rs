@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use checks::matmul::Real;
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::matmul::MatMul;
@@ -11,7 +12,6 @@ use ndarray::Array2;
 
 use super::args::Args;
 use super::factors::Factors;
-use super::number::Real;
 use crate::common::progress;
 
 /// C, and how long calls took from matrices of the host to C there.

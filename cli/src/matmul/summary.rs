@@ -3,16 +3,15 @@
 use std::fmt::{Result, Write};
 use std::time::Duration;
 
+use checks::matmul::{Checked, Real};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::DeviceKind;
 use serde::Serialize;
 
 use super::args::{Args, TypeName};
-use super::check::Checked;
 use super::factors::{Factor, Factors};
 use super::multiplying::{Product, operations};
-use super::number::Real;
 use crate::common::device_summary::DeviceSummary;
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 

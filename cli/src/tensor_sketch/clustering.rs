@@ -1,10 +1,9 @@
 //! The order of sequences in a heat map.
 
 use anyhow::{Context, Result};
+use files::memory::room_for;
 use kodama::{Method, linkage};
 use ndarray::ArrayView2;
-
-use crate::common::memory::room_for;
 
 /// Returns the rows of a square matrix of distances in an order in which near ones stand together:
 /// that of a hierarchical clustering with average linkage.

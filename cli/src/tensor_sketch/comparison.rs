@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use files::text::visible;
 use gridstride::Device;
 use gridstride::distances::{Component, pairwise};
 use gridstride::tensor_sketch::Entry;
@@ -16,9 +17,9 @@ use super::tree::{
     Layout, MOST_LEAVES, Tree, draw_picture, draw_text, neighbor_joining, newick,
     rooted_at_midpoint,
 };
+use crate::common::name_width::name_width;
 use crate::common::output::{DistanceTable, OutputFile};
 use crate::common::progress::phase;
-use crate::common::text::{name_width, visible};
 
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;
@@ -202,7 +203,7 @@ mod tests {
     use ndarray::arr2;
 
     use super::*;
-    use crate::common::text::NAME_WIDTH;
+    use crate::common::name_width::NAME_WIDTH;
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().copied().map(String::from).collect()

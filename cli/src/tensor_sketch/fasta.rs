@@ -4,10 +4,9 @@ use std::mem;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail, ensure};
+use files::text::visible;
 use gridstride::tensor_sketch::{Alphabet, Unknown};
 use memchr::memchr;
-
-use crate::common::text::visible;
 
 /// The longest header that is read, in bytes. A longer one belongs to a file without line feeds.
 const LONGEST_HEADER: usize = 1 << 20;

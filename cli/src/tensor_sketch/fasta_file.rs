@@ -2,20 +2,18 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result};
+use files::{Monitor, open};
 use gridstride::tensor_sketch::{Alphabet, Unknown};
 
 use super::fasta::{Parser, Sequence};
-use crate::common::input::open;
 
 /// Bytes of text that are parsed in one go.
 const BLOCK: usize = 1 << 20;
 
 /// Reads all records of a file, and calls `visit` with their letters, in parts, sequence after
-/// sequence. `read` counts the bytes of the file that have been read.
+/// sequence. `monitor` follows the reading.
 ///
 /// # Errors
 /// If the file cannot be read, if it is not FASTA, or if `visit` fails. All errors name the file, and
@@ -24,10 +22,10 @@ pub fn read_records(
     path: &Path,
     alphabet: Alphabet,
     unknown: Unknown,
-    read: Arc<AtomicU64>,
+    monitor: &Monitor,
     visit: impl FnMut(&[u8], Sequence) -> Result<()>,
 ) -> Result<()> {
-    let read = || read_blocks(path, alphabet, unknown, read, visit);
+    let read = || read_blocks(path, alphabet, unknown, monitor, visit);
     read().with_context(|| format!("cannot read {}", path.display()))
 }
 
@@ -35,11 +33,11 @@ fn read_blocks(
     path: &Path,
     alphabet: Alphabet,
     unknown: Unknown,
-    read: Arc<AtomicU64>,
+    monitor: &Monitor,
     mut visit: impl FnMut(&[u8], Sequence) -> Result<()>,
 ) -> Result<()> {
     let mut parser = Parser::new(alphabet, unknown, false);
-    let mut text = open(path, read)?;
+    let mut text = open(path, monitor)?;
     let mut block = Vec::new();
     loop {
         block.clear();

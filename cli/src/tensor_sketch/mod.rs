@@ -16,7 +16,6 @@ mod results;
 mod sessions;
 mod sketching;
 mod summary;
-mod tables_file;
 mod tree;
 mod windows;
 
@@ -24,13 +23,13 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use files::text::shortened;
 use gridstride::distances;
 use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
 use ndarray::{ArrayView1, ArrayView2};
 
 use crate::common::output::{NpyFile, check_distinct};
 use crate::common::report::{self, UsageError, timed, warn};
-use crate::common::text::shortened;
 use args::{Args, FormName, Windows};
 use comparison::Outputs;
 use read_ahead::ReadAhead;
@@ -187,7 +186,7 @@ fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
 fn tables(args: &Args) -> Result<Tables> {
     let alphabet_size = args.alphabet.alphabet().size();
     match &args.tables {
-        Some(path) => tables_file::read(path, alphabet_size, args.tuple, args.dim),
+        Some(path) => files::tables::read(path, alphabet_size, args.tuple, args.dim),
         None => Ok(Tables::from_seed(
             alphabet_size,
             args.tuple.unwrap_or(args::DEFAULT_TUPLE),

@@ -2,14 +2,13 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 
 use anyhow::{Context, Result};
+use files::{Monitor, open};
 
-use crate::common::input::open;
+use crate::common::report::warn;
 
 /// Bytes of text that are handed over in one go.
 const BLOCK: usize = 1 << 20;
@@ -64,10 +63,10 @@ impl ReadAhead {
 }
 
 fn read_files(paths: &[PathBuf], to_user: &SyncSender<Piece>, spent: &Receiver<Vec<u8>>) {
-    let read = Arc::new(AtomicU64::new(0));
+    let monitor = Monitor::new(|_| (), warn);
     for path in paths {
-        let outcome = read_file(path, &read, |text| {
-            let read = read.load(Ordering::Relaxed);
+        let outcome = read_file(path, &monitor, |text| {
+            let read = monitor.bytes_read();
             let sent = to_user.send(Piece::Text(Block { text, read })).is_ok();
             sent.then(|| spent.try_recv().unwrap_or_default())
         });
@@ -81,10 +80,10 @@ fn read_files(paths: &[PathBuf], to_user: &SyncSender<Piece>, spent: &Receiver<V
 /// to fill next, or nothing if nobody wants more.
 fn read_file(
     path: &Path,
-    read: &Arc<AtomicU64>,
+    monitor: &Monitor,
     mut hand_over: impl FnMut(Vec<u8>) -> Option<Vec<u8>>,
 ) -> Result<()> {
-    let mut text = open(path, read.clone())?;
+    let mut text = open(path, monitor)?;
     let mut block = Vec::new();
     let mut any = false;
     loop {

@@ -1,11 +1,11 @@
 //! What becomes of finished sketches: they go to the file, and few are kept.
 
 use anyhow::{Result, bail};
+use files::memory::make_room;
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
-use crate::common::memory::make_room;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.

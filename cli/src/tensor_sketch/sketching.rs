@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
+use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
 use indicatif::{HumanCount, ProgressBar};
@@ -22,7 +23,6 @@ use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 use crate::common::progress::{self, total_size};
 use crate::common::report::{timed, warn};
-use crate::common::text::visible;
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;

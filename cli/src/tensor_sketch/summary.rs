@@ -3,6 +3,7 @@
 use std::fmt::{Result, Write};
 use std::time::Duration;
 
+use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
 use serde::Serialize;
@@ -12,8 +13,8 @@ use super::comparison::Comparison;
 use super::results::{Name, Results};
 use super::sketching::Times;
 use crate::common::device_summary::{DeviceSummary, listed};
+use crate::common::name_width::name_width;
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
-use crate::common::text::{name_width, visible};
 
 /// Values of a sketch that are shown.
 const SHOWN_VALUES: usize = 4;

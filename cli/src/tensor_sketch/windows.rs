@@ -1,12 +1,12 @@
 //! Windows of sequences, sketched while these come.
 
 use anyhow::{Error, Result};
+use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
 use ndarray::{Array2, ArrayView1};
 
 use super::args;
-use crate::common::text::visible;
 
 /// Letters, and numbers of sketches, that are worked on together.
 const LETTERS: usize = 16 << 20;

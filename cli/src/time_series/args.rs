@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use files::time::{self, Every, Unit};
 use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
 
-use super::time::{self, Every, Unit};
 use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
@@ -57,7 +58,7 @@ pub struct Args {
     pub origin: String,
 
     /// The unit of timestamps that are numbers, which may have a decimal point; ns by default.
-    #[arg(long, value_enum, help_heading = "Points")]
+    #[arg(long, value_parser = unit(), help_heading = "Points")]
     pub unit: Option<Unit>,
 
     /// How to treat NaN values.
@@ -128,6 +129,17 @@ pub struct Args {
     /// The points, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
     pub series: Option<PathBuf>,
+}
+
+/// Returns a parser of units, whose help lists them.
+fn unit() -> impl TypedValueParser<Value = Unit> {
+    let listed = ["Seconds", "Milliseconds", "Microseconds", "Nanoseconds"];
+    let values = Unit::ALL.into_iter().zip(listed);
+    let values = values.map(|(unit, help)| PossibleValue::new(unit.name()).help(help));
+    PossibleValuesParser::new(values).map(|name| {
+        let unit = Unit::ALL.into_iter().find(|unit| unit.name() == name);
+        unit.expect("one of the possible values")
+    })
 }
 
 impl Args {

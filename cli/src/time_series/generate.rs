@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
+use checks::random::Random;
+use files::time::{SECOND, timestamp};
 
-use super::time::{SECOND, timestamp};
 use crate::common::generated::Generated;
 use crate::common::output::OutputFile;
 use crate::common::progress;
-use crate::common::random::Random;
 use crate::common::report;
 
 const ROOMS: [&str; 3] = ["kitchen", "cellar", "attic"];

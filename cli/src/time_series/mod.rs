@@ -7,36 +7,30 @@
 //! `--out` writes all buckets as CSV, `--plot` draws them over the points.
 
 pub mod args;
-mod columns;
 mod generate;
-mod names;
 mod number;
 mod plot;
-mod points_file;
 mod results;
 mod summary;
 mod thinned;
-pub mod time;
 mod time_axis;
-mod value;
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Error, Result, bail};
-use clap::ValueEnum;
+use files::points::{Demands, Points, Rows};
+use files::time::{self, Every};
 use ndarray::aview1;
 
 use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
-use crate::common::progress::phase;
+use crate::common::progress::{phase, reading};
 use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed};
 use args::Args;
-use points_file::{Demands, Points, Rows};
 use summary::{Run, Summary, Times};
-use time::Every;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -71,7 +65,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let start = Instant::now();
     let demands = Demands::new(args.unit(), !args.sort, every.nanoseconds, origin);
     let owned = series.to_owned();
-    let read = move || Rows::read(&owned, demands);
+    let read = move || reading([&owned], |monitor| Rows::read(&owned, demands, monitor));
     let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
     let (rows, devices) = (opened.value, opened.devices);
     let mut times = Times {
@@ -83,11 +77,10 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let may_be_of_other_unit = args.unit.is_none() && rows.has_numbers;
     let points = timed(&mut times.grouping, || phase("grouping", || rows.group()))?;
     if may_be_of_other_unit && let Some((name, unit)) = time::unit_by_size(&points.timestamps) {
-        let value = unit.to_possible_value().expect("no unit is hidden");
         report::warn(&format!(
             "all points of {source} are at the beginning of 1970: timestamps are read as \
              nanoseconds, and these look like {name}, which --unit {} reads",
-            value.get_name()
+            unit.name()
         ));
     }
     let found = timed(&mut times.aggregating, || {

@@ -6,18 +6,18 @@
 use std::ops::Range;
 
 use anyhow::Result;
+use colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
+use files::points::Points;
+use files::text::shortened;
+use files::time::{Every, timestamp};
 use gridstride::time_series::{Aggregates, Method};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::number::rounded;
-use super::points_file::Points;
 use super::thinned::{self, Place};
-use super::time::{Every, timestamp};
 use super::time_axis::TimeAxis;
-use crate::common::colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
-use crate::common::text::shortened;
 
 /// Series that are drawn.
 const SERIES: usize = 4;

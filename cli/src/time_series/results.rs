@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use files::points::Points;
 use gridstride::time_series::Aggregates;
 
 use super::number;
-use super::points_file::Points;
 use crate::common::output::OutputFile;
 use crate::common::progress;
 

@@ -4,18 +4,18 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use files::points::Points;
+use files::text::shortened;
+use files::time::{Every, timestamp};
 use gridstride::Device;
 use gridstride::time_series::Aggregates;
 use serde::Serialize;
 
 use super::args::Args;
 use super::number::rounded;
-use super::points_file::Points;
 use super::results::series_of;
-use super::time::{Every, timestamp};
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
-use crate::common::text::shortened;
 
 /// Buckets that are shown.
 const SHOWN: usize = 10;

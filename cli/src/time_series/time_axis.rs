@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
+use files::time::{SECOND, timestamp};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
-
-use super::time::{SECOND, timestamp};
 
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;

@@ -10,15 +10,15 @@ mod summary;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use checks::random::Random;
 use clap::builder::RangedU64ValueParser;
+use files::memory::room_for;
 use gridstride::pipeline::{Pipeline, add};
 use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
 
 use crate::common::device_names::DeviceNames;
-use crate::common::memory::room_for;
 use crate::common::progress;
-use crate::common::random::Random;
 use crate::common::report;
 use summary::Summary;
 

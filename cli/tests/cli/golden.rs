@@ -35,7 +35,7 @@ fn tensor_sketch() {
 
 /// In the Fourier form, `f32`, divided by the number of tuples.
 ///
-/// The bound E in `tests/common/sketch.rs` for n = 38 letters and t = 3: r = 2n + 6t = 94 roundings,
+/// The bound E in `crates/test_support/src/sketch.rs` for n = 38 letters and t = 3: r = 2n + 6t = 94 roundings,
 /// E = √2·γ_94(2⁻²⁴)·C(n, k) ≈ 133·2⁻²⁴·C(n, k), which is divided by C(n, k), with three more
 /// roundings of a number below 1. The part in `f64` is less than one rounding of `f32`. So a number
 /// is at most 137·2⁻²⁴ off, the distance of two sketches of D = 8 numbers 2·√8·137·2⁻²⁴, and its

@@ -1,8 +1,6 @@
 //! The program as its users meet it: what they print, write and refuse.
 
 mod box_overlap;
-#[path = "../../../tests/common/mod.rs"]
-mod common;
 mod distances;
 mod edit_distance;
 mod global;
@@ -19,3 +17,5 @@ mod several_devices;
 mod tensor_sketch;
 mod time_series;
 mod vector_add;
+
+use test_support as common;

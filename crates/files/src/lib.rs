@@ -1,5 +1,18 @@
 //! Reads and writes the files of gridstride's program, Python package and DataFusion tables.
 
+pub mod boxes;
+pub mod decimal;
 pub mod decoding;
+mod input;
+pub mod memory;
+mod monitor;
+pub mod npy;
+pub mod points;
+pub mod records;
 pub mod sequences;
+pub mod tables;
+pub mod text;
 pub mod time;
+
+pub use input::open;
+pub use monitor::Monitor;

@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::most;
 use crate::inputs::{Strided, size};
-use crate::tests::rows::{Number, check, expected, numbers, sorted};
+use test_support::rows::{Number, check, expected, numbers, sorted};
 
 /// Compares rows of either type.
 pub fn distances(device: &Device, u: &mut Unstructured) -> Result<()> {

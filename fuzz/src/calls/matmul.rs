@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::most;
 use crate::inputs::{Strided, size};
-use crate::tests::products::Expected;
+use test_support::products::Expected;
 
 /// Multiplies matrices of any type.
 pub fn matmul(device: &Device, u: &mut Unstructured) -> Result<()> {

@@ -8,7 +8,7 @@ use ndarray::{Array3, ArrayView1, Axis};
 
 use super::most;
 use crate::inputs::{Strided, size};
-use crate::tests::sketch::Reference;
+use test_support::sketch::Reference;
 
 /// Sketches sequences in any form and type.
 pub fn tensor_sketch(device: &Device, u: &mut Unstructured) -> Result<()> {

@@ -10,7 +10,7 @@ use ndarray::{Array1, ArrayView1, s};
 
 use super::most;
 use crate::inputs::size;
-use crate::tests::buckets::{all_methods, compare, label};
+use test_support::buckets::{all_methods, compare, label};
 
 /// The most buckets of a result, with those that are filled in.
 const MOST_BUCKETS: i128 = 1000;

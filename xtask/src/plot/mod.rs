@@ -1,8 +1,5 @@
 //! Plots of measured times, from the CSV files beside them.
 
-#[path = "../../../cli/src/common/colors.rs"]
-#[allow(dead_code, reason = "the programs with plots use a part of it each")]
-mod colors;
 mod lines;
 mod overview;
 

@@ -7,8 +7,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use serde::Deserialize;
 
-use super::colors::{BLUE, ORANGE};
 use crate::Result;
+use colors::{BLUE, ORANGE};
 
 /// A line of the file, and a bar.
 #[derive(Deserialize)]

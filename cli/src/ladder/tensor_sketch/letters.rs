@@ -1,14 +1,15 @@
 //! The sequences: random ones, or those of a file.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use checks::random::Random;
+use files::Monitor;
+use files::memory::{make_room, room_for};
 use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
-use crate::common::memory::{make_room, room_for};
-use crate::common::random::Random;
+use crate::common::report::warn;
 use crate::tensor_sketch::fasta::Sequence;
 use crate::tensor_sketch::fasta_file::read_records;
 
@@ -60,7 +61,7 @@ impl Letters {
             path,
             alphabet,
             unknown,
-            Arc::default(),
+            &Monitor::new(|_| (), warn),
             |codes, sequence| {
                 make_room(&mut letters.codes, codes.len(), "letters")?;
                 letters.codes.extend_from_slice(codes);

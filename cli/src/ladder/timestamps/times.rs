@@ -1,12 +1,12 @@
 //! When points are.
 
 use anyhow::{Result, anyhow, ensure};
+use checks::random::Random;
+use files::time::{Every, SECOND};
 
 use super::Options;
 use super::expected::Expected;
-use crate::common::random::Random;
 use crate::ladder::SHARED_BYTES;
-use crate::time_series::time::{Every, SECOND};
 
 /// The step of points and the length of buckets by default, in nanoseconds.
 const STEP: i64 = 5 * SECOND;

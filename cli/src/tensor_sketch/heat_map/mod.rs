@@ -3,12 +3,12 @@
 mod paint;
 
 use anyhow::Result;
+use files::text::shortened;
 use ndarray::{Array2, ArrayView2};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::tree::{Area, Branches, GREY, Tree};
-use crate::common::text::shortened;
 pub use paint::unit;
 use paint::{draw_cells, draw_legend};
 

@@ -1,7 +1,8 @@
 //! Trees drawn with characters.
 
+use files::text::visible;
+
 use super::{Kind, Layout, Tree};
-use crate::common::text::visible;
 
 /// Columns that the branches take.
 const COLUMNS: usize = 56;

@@ -5,12 +5,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use files::memory::room_for;
 use indicatif::ProgressBar;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
 use super::{Kind, Tree};
-use crate::common::memory::room_for;
 use crate::common::progress;
 use crate::common::report::warn;
 

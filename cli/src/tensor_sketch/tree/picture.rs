@@ -1,13 +1,13 @@
 //! Trees in pictures.
 
 use anyhow::Result;
+use files::text::shortened;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Kind, Layout, Tree};
 use crate::common::axis::rounded_down;
-use crate::common::text::shortened;
 
 /// The whole of a picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;

@@ -4,10 +4,14 @@ use std::num::IntErrorKind;
 
 use gridstride::box_overlap::Coordinate;
 
-use crate::common::decimal;
+use crate::decimal;
 
+/// A type of coordinates.
 pub trait Number: Coordinate {
-    /// The number of this type that is nearest to what the text says, or what is wrong with it.
+    /// Parses the nearest number of this type.
+    ///
+    /// # Errors
+    /// What is wrong with the text, to follow the text in a sentence.
     fn parse(text: &[u8]) -> Result<Self, &'static str>;
 }
 

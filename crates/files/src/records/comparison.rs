@@ -46,7 +46,7 @@ impl Table for AllRows {
 /// Parses a text in blocks of about `size` bytes, which come from `source`.
 pub fn parallel(source: impl Read + Send + 'static, size: usize) -> Result<Vec<Vec<Vec<u8>>>> {
     let begin = |_: &ByteRecord| Ok(AllRows { rows: Vec::new() });
-    let table = read_blocks(source, size, begin, || ())?;
+    let table = read_blocks(source, size, begin)?;
     Ok(table.rows.into_iter().map(|(_, cells)| cells).collect())
 }
 

@@ -42,7 +42,9 @@ pub trait Table: Sync {
 pub struct Fault {
     /// The line where the record begins, from 0 in each block.
     pub line: u64,
+    /// The column, if one cell is wrong.
     pub column: Option<&'static str>,
+    /// What is wrong, as a sentence.
     pub what: String,
 }
 
@@ -74,13 +76,12 @@ impl From<TryReserveError> for Fault {
 }
 
 /// Reads a file. `begin` finds the columns in the header. Of several errors it returns the one of
-/// the first line. `progress` is called now and then.
+/// the first line.
 pub fn read<T: Table>(
     source: impl Read + Send + 'static,
     begin: impl FnOnce(&ByteRecord) -> Result<T>,
-    progress: impl Fn(),
 ) -> Result<T> {
-    read_blocks(source, BLOCK, begin, progress)
+    read_blocks(source, BLOCK, begin)
 }
 
 /// As [`read`], in blocks of about `size` bytes.
@@ -88,7 +89,6 @@ pub(super) fn read_blocks<T: Table>(
     source: impl Read + Send + 'static,
     size: usize,
     begin: impl FnOnce(&ByteRecord) -> Result<T>,
-    progress: impl Fn(),
 ) -> Result<T> {
     let mut ahead = Ahead::start(source, size)?;
     let mut lines_before = 0;
@@ -123,7 +123,6 @@ pub(super) fn read_blocks<T: Table>(
         wave.blocks
             .into_iter()
             .for_each(|block| ahead.give_back(block));
-        progress();
         match wave.end {
             None => {}
             Some(Ok(())) => return Ok(table),

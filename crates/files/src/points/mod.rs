@@ -2,22 +2,22 @@
 //!
 //! The text is not kept: a point takes 16 bytes.
 
+mod columns;
+mod names;
+pub mod value;
+
 use std::io::Read;
 use std::mem;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
 use csv::ByteRecord;
 
-use super::columns::Columns;
-use super::names::{NameError, Names};
-use super::time::{self, Unit, timestamp};
-use super::value;
-use crate::common::input::open;
-use crate::common::progress::{self, total_size};
-use crate::common::records::{self, Cells, Fault, Table, column, columns, shown};
+use crate::records::{self, Cells, Fault, Table, column, columns, shown};
+use crate::time::{self, Unit, timestamp};
+use crate::{Monitor, open};
+use columns::Columns;
+use names::{NameError, Names};
 
 /// What is asked of timestamps, so that an error names the line.
 #[derive(Clone, Copy)]
@@ -46,7 +46,9 @@ impl Demands {
 /// The points of a file, series after series.
 #[derive(Default)]
 pub struct Points {
+    /// The timestamps, in nanoseconds since 1970.
     pub timestamps: Vec<i64>,
+    /// The value of each point.
     pub values: Vec<f64>,
     /// Where each series begins, and at the end the number of points.
     pub offsets: Vec<usize>,
@@ -55,10 +57,13 @@ pub struct Points {
 }
 
 impl Points {
+    /// Returns the number of points.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.timestamps.len()
     }
 
+    /// Returns the number of series.
     pub fn series_count(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -75,8 +80,9 @@ pub struct Rows {
 
 impl Rows {
     /// Reads a file.
-    pub fn read(path: &Path, demands: Demands) -> Result<Rows> {
-        read(path, demands).with_context(|| format!("cannot read {}", path.display()))
+    pub fn read(path: &Path, demands: Demands, monitor: &Monitor) -> Result<Rows> {
+        let read = || parse(open(path, monitor)?, demands);
+        read().with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Brings the points of each series together, in the file's order.
@@ -99,21 +105,8 @@ impl Rows {
     }
 }
 
-fn read(path: &Path, demands: Demands) -> Result<Rows> {
-    let read = Arc::new(AtomicU64::new(0));
-    let bar = progress::bytes("reading", total_size([path]));
-    let progress = || bar.set_position(read.load(Ordering::Relaxed));
-    let rows = parse(open(path, read.clone())?, demands, progress)?;
-    bar.finish_and_clear();
-    Ok(rows)
-}
-
-/// As [`Rows::read`], from the decompressed content of a file. `progress` is called now and then.
-pub fn parse(
-    source: impl Read + Send + 'static,
-    demands: Demands,
-    progress: impl Fn(),
-) -> Result<Rows> {
+/// As [`Rows::read`], from the decompressed content of a file.
+pub fn parse(source: impl Read + Send + 'static, demands: Demands) -> Result<Rows> {
     let begin = |header: &ByteRecord| {
         let places = Places::find(header)?;
         Ok(PointTable {
@@ -125,7 +118,7 @@ pub fn parse(
             places,
         })
     };
-    let table = records::read(source, begin, progress)?;
+    let table = records::read(source, begin)?;
     Ok(Rows {
         has_numbers: table.has_numbers,
         columns: table.columns,

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use bytemuck::Zeroable;
 use bytemuck::allocation::try_zeroed_vec;
 
-use crate::common::memory::room_for;
+use crate::memory::room_for;
 
 /// The capacity of a chunk, in points. glibc's malloc returns memory of this size to the system when
 /// the chunk is dropped; it may keep up to 32 MiB.

@@ -4,15 +4,17 @@ use anyhow::{Context, Result};
 use ndarray::Array2;
 use rayon::prelude::*;
 
-use super::number::Real;
-use crate::common::memory::room_for;
-use crate::common::random::{STEP, mixed};
+use super::Real;
+use crate::random::{STEP, mixed};
 
 /// Numbers that a thread makes in one go.
 const SHARE: usize = 1 << 12;
 
-/// A matrix of numbers uniform in [-1, 1), rounded to the type; another one for each seed and each
+/// Returns a matrix of numbers uniform in [-1, 1), rounded to the type; another one for each seed and each
 /// `stream`.
+///
+/// # Errors
+/// If the memory does not suffice.
 pub fn matrix<T: Real>(
     seed: u64,
     stream: u64,
@@ -20,7 +22,8 @@ pub fn matrix<T: Real>(
 ) -> Result<Array2<T>> {
     let no_memory = || format!("there is no memory for a matrix of {rows}×{columns}");
     let count = rows.checked_mul(columns).with_context(no_memory)?;
-    let mut numbers = room_for(count).with_context(no_memory)?;
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(count).with_context(no_memory)?;
     let start = mixed(mixed(seed.wrapping_add(STEP)) ^ stream);
     let number = |index: usize| {
         let bits = mixed(start.wrapping_add(STEP.wrapping_mul(index as u64 + 1)));

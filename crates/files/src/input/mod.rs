@@ -7,12 +7,11 @@ mod unmarked;
 use std::fs::File;
 use std::io::{self, BufReader, Read, copy};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, bail};
 
-use files::decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
+use crate::Monitor;
+use crate::decoding::{self, Counted, Decoding, Format, ZSTD_WINDOW_LOG};
 use raw::Raw;
 use unmarked::Unmarked;
 
@@ -20,20 +19,20 @@ use unmarked::Unmarked;
 const BUFFER: usize = 1 << 16;
 
 /// Opens a file and returns its decompressed content, without a byte order mark; `-` stands for
-/// stdin. The bytes read, as they are in the file, are added to `read`.
+/// stdin. `monitor` counts the bytes read, as they are in the file.
 ///
 /// A file that is cut short or damaged gives an error where the content ends, never the end of the
 /// content. A zip archive has to have a single file.
-pub fn open(path: &Path, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
+pub fn open(path: &Path, monitor: &Monitor) -> Result<Box<dyn Read + Send>> {
     let inner: Box<dyn Read + Send> = match path == Path::new("-") {
         true => Box::new(io::stdin()),
         false => Box::new(File::open(path)?),
     };
-    let mut raw = Raw::new(inner, read.clone());
+    let mut raw = Raw::new(inner, monitor.clone());
     let content = match raw.format()? {
         Format::Zip => {
-            let content = archive::open(seekable(path, raw)?, read)?;
-            let mut content = Raw::new(content, Arc::default());
+            let content = archive::open(seekable(path, raw)?, monitor)?;
+            let mut content = Raw::new(content, Monitor::default());
             let format = content.format()?;
             content_of(content, format)
         }
@@ -60,7 +59,7 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
         Format::Plain => Ok(Box::new(raw)),
         Format::Gzip => {
             let raw = BufReader::with_capacity(BUFFER, raw);
-            Ok(Box::new(files::decoding::gzip(raw)))
+            Ok(Box::new(decoding::gzip(raw)))
         }
         Format::Zstd => {
             let raw = Counted::new(BufReader::with_capacity(BUFFER, raw));

@@ -1,6 +1,6 @@
 //! Values as text.
 
-use crate::common::decimal;
+use crate::decimal;
 
 /// A value, or what is wrong with the text.
 pub fn parse(text: &[u8]) -> Result<f64, &'static str> {

@@ -8,7 +8,7 @@ use gridstride::tensor_sketch::Tables;
 use ndarray::Array2;
 use serde::Deserialize;
 
-use crate::common::input::open;
+use crate::{Monitor, open};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ fn read_unnamed(
     dim: usize,
 ) -> Result<Tables> {
     let mut text = Vec::new();
-    open(path, Default::default())?.read_to_end(&mut text)?;
+    open(path, &Monitor::default())?.read_to_end(&mut text)?;
     parse(&text, alphabet_size, tuple, dim)
 }
 

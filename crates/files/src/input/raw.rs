@@ -1,25 +1,23 @@
 //! The bytes of a file as they are in it.
 
 use std::io::{self, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use files::decoding::Format;
+use crate::Monitor;
+use crate::decoding::Format;
 
 /// Reads a file, and counts its bytes.
 pub struct Raw {
     inner: Box<dyn Read + Send>,
-    /// Bytes that were read, of several files.
-    read: Arc<AtomicU64>,
+    monitor: Monitor,
     /// Bytes that were read ahead, without those that have been handed over.
     head: Vec<u8>,
 }
 
 impl Raw {
-    pub fn new(inner: Box<dyn Read + Send>, read: Arc<AtomicU64>) -> Raw {
+    pub fn new(inner: Box<dyn Read + Send>, monitor: Monitor) -> Raw {
         Raw {
             inner,
-            read,
+            monitor,
             head: Vec::new(),
         }
     }
@@ -42,7 +40,7 @@ impl Read for Raw {
                 count
             }
         };
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        self.monitor.add(count as u64);
         Ok(count)
     }
 }

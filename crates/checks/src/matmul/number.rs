@@ -5,8 +5,9 @@ use half::{bf16, f16};
 
 /// A type of A and B.
 pub trait Real: Scalar {
-    /// C's largest number, and its smallest one above 0.
+    /// C's largest number.
     const LARGEST_SUM: f64;
+    /// C's smallest number above 0.
     const SMALLEST_SUM: f64;
 }
 

@@ -5,17 +5,13 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use gridstride::Number;
-use indicatif::ProgressBar;
 use ndarray::{Array2, ArrayView2};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
-use super::input::open;
-use super::progress::{self, total_size};
+use crate::{Monitor, open};
 
 /// The longest header that is read, in bytes: the longest of version 1 of the format.
 const LONGEST_HEADER: usize = (1 << 16) - 1;
@@ -31,6 +27,7 @@ const BATCH: usize = 1 << 20;
 pub struct Stored<T> {
     /// In row-major order: that of the file, or its transpose if the file is in Fortran order.
     pub rows: Array2<T>,
+    /// Whether the file is in Fortran order.
     pub is_fortran: bool,
     /// The file's type of numbers.
     pub type_name: &'static str,
@@ -40,7 +37,6 @@ pub struct Stored<T> {
 pub struct NpyReader {
     path: PathBuf,
     file: Box<dyn Read + Send>,
-    bytes_read: Arc<AtomicU64>,
     decode: Decoder,
     rows: usize,
     columns: usize,
@@ -49,23 +45,13 @@ pub struct NpyReader {
 
 impl NpyReader {
     /// Reads the header of a matrix.
-    pub fn open(path: &Path) -> Result<NpyReader> {
-        NpyReader::open_unnamed(path).with_context(|| cannot_read(path))
+    pub fn open(path: &Path, monitor: &Monitor) -> Result<NpyReader> {
+        let read = || NpyReader::new(path, open(path, monitor)?);
+        read().with_context(|| cannot_read(path))
     }
 
-    fn open_unnamed(path: &Path) -> Result<NpyReader> {
-        let bytes_read = Arc::new(AtomicU64::new(0));
-        let file = open(path, bytes_read.clone())?;
-        NpyReader::new(path, file, bytes_read)
-    }
-
-    /// Reads the header of the decompressed content of the file at `path`. `bytes_read` counts the
-    /// bytes of the file.
-    pub fn new(
-        path: &Path,
-        mut file: Box<dyn Read + Send>,
-        bytes_read: Arc<AtomicU64>,
-    ) -> Result<NpyReader> {
+    /// Reads the header of the decompressed content of the file at `path`.
+    pub fn new(path: &Path, mut file: Box<dyn Read + Send>) -> Result<NpyReader> {
         let header = read_header(&mut file)?;
         let &[rows, columns] = header.shape.as_slice() else {
             bail!(
@@ -77,7 +63,6 @@ impl NpyReader {
         Ok(NpyReader {
             path: path.to_owned(),
             file,
-            bytes_read,
             decode: Decoder::new(&header)?,
             rows,
             columns,
@@ -103,13 +88,12 @@ impl NpyReader {
 
     fn read_unnamed<T: Number>(self) -> Result<Stored<T>> {
         let NpyReader {
-            path,
             mut file,
-            bytes_read,
             decode,
             rows,
             columns,
             is_fortran,
+            ..
         } = self;
         let shape = match is_fortran {
             false => (rows, columns),
@@ -118,8 +102,6 @@ impl NpyReader {
         let too_large = || format!("{rows}×{columns} numbers are more than can be counted");
         let count = rows.checked_mul(columns).with_context(too_large)?;
 
-        let bar = progress::bytes("reading", total_size([path]));
-        let show = |bar: &ProgressBar| bar.set_position(bytes_read.load(Ordering::Relaxed));
         let (mut numbers, mut batch) = (Vec::new(), vec![0; BATCH]);
         while numbers.len() < count {
             let wanted = ((count - numbers.len()).saturating_mul(decode.size)).min(BATCH);
@@ -145,9 +127,7 @@ impl NpyReader {
                 "the file ends after {} of its {rows}×{columns} numbers: copy or download it again",
                 numbers.len()
             );
-            show(&bar);
         }
-        bar.finish_and_clear();
         let after = fill(&mut file, &mut batch[..1])?;
         ensure!(
             after == 0,

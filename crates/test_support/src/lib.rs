@@ -1,5 +1,5 @@
-//! Shared by the test programs. Each uses only some of it.
-#![allow(dead_code, unused_imports, unused_macros)]
+//! What tests and fuzz targets share: devices, the list of all calls, references and error bounds.
+#![allow(missing_docs, reason = "it is read by those who write tests")]
 
 pub mod boxes;
 pub mod buckets;
@@ -167,6 +167,7 @@ pub const NO_DEVICE: &str =
     "there is no device in the set (Device::gpus() is empty without a GPU: use Device::auto())";
 
 /// Expects an error of the kind of a pattern.
+#[macro_export]
 macro_rules! assert_error {
     ($result:expr, $error:pat $(if $condition:expr)?) => {
         match &$result {
@@ -176,9 +177,9 @@ macro_rules! assert_error {
         }
     };
 }
-pub(crate) use assert_error;
 
 /// A module of checked-in PTX: its name, the kernel crate, and the architectures.
+#[macro_export]
 macro_rules! module {
     ($name:literal, $crate_name:literal, $($arch:literal),*) => {
         gridstride::device::Module::new($name, &[$(gridstride::device::Image::new(
@@ -189,7 +190,6 @@ macro_rules! module {
         )),*])
     };
 }
-pub(crate) use module;
 
 /// Returns `number · 2^exponent`, in two steps, since `2^exponent` alone may be zero or infinite.
 pub fn scaled(number: f64, exponent: i32) -> f64 {

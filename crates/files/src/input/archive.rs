@@ -2,11 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::{Context, Result, anyhow, bail};
-use files::decoding::{Counted, Decoding};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 use zip::result::ZipError;
@@ -14,15 +11,17 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::BUFFER;
 use super::raw::Raw;
+use crate::Monitor;
+use crate::decoding::{Counted, Decoding};
 
 /// Names that an error lists.
 const LISTED: usize = 10;
 
-/// Returns the content of the file in the archive. Its compressed bytes are added to `read`.
+/// Returns the content of the file in the archive. Its compressed bytes are added to `monitor`.
 ///
 /// The crate zip finds the file. It is decompressed here, since the crate's reader borrows the
 /// archive.
-pub fn open(mut file: File, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
+pub fn open(mut file: File, monitor: &Monitor) -> Result<Box<dyn Read + Send>> {
     let entry = Entry::find(&file).map_err(said)?;
     if entry.is_encrypted {
         bail!(
@@ -31,7 +30,7 @@ pub fn open(mut file: File, read: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>
         );
     }
     file.seek(SeekFrom::Start(entry.start))?;
-    let raw = Raw::new(Box::new(file.take(entry.compressed_size)), read);
+    let raw = Raw::new(Box::new(file.take(entry.compressed_size)), monitor.clone());
     let raw = BufReader::with_capacity(BUFFER, raw);
     let raw = Counted::starting_at(entry.start, raw);
     let inner = match entry.method {

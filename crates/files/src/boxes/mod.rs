@@ -1,40 +1,37 @@
 //! From CSV files to boxes.
 
+mod number;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, ensure};
 use csv::ByteRecord;
-use indicatif::ProgressBar;
 use ndarray::Array2;
 
-use super::number::Number;
-use crate::common::input::open;
-use crate::common::progress::{self, total_size};
-use crate::common::records::{self, Cells, Fault, Table, column, columns, shown};
+use crate::records::{self, Cells, Fault, Table, column, columns, shown};
+use crate::{Monitor, open};
+pub use number::Number;
 
 /// Files that are being read, all at the same time.
 pub struct Reading<T> {
-    bar: ProgressBar,
     files: Vec<(PathBuf, JoinHandle<Result<Array2<T>>>)>,
 }
 
 impl<T: Number> Reading<T> {
     /// Begins to read.
-    pub fn start<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Reading<T>> {
-        let paths: Vec<_> = paths.collect();
-        let bar = progress::bytes("reading", total_size(&paths));
-        let read = Arc::new(AtomicU64::new(0));
+    pub fn start<'a>(
+        paths: impl Iterator<Item = &'a Path>,
+        monitor: &Monitor,
+    ) -> Result<Reading<T>> {
         let start = |path: &Path| {
-            let (owned, read, bar) = (path.to_owned(), read.clone(), bar.clone());
+            let (owned, monitor) = (path.to_owned(), monitor.clone());
             let thread = thread::Builder::new().name("boxes".into());
-            let thread = thread.spawn(move || read_file(&owned, &read, &bar));
+            let thread = thread.spawn(move || read_file(&owned, &monitor));
             Ok((path.to_owned(), thread.context("reading needs a thread")?))
         };
-        let files = paths.into_iter().map(start).collect::<Result<_>>()?;
-        Ok(Reading { bar, files })
+        let files = paths.map(start).collect::<Result<_>>()?;
+        Ok(Reading { files })
     }
 
     /// The boxes of each file, N×6 or N×4.
@@ -56,24 +53,18 @@ impl<T: Number> Reading<T> {
             }
             sets.push(set);
         }
-        self.bar.finish_and_clear();
         Ok(sets)
     }
 }
 
-fn read_file<T: Number>(
-    path: &Path,
-    read: &Arc<AtomicU64>,
-    bar: &ProgressBar,
-) -> Result<Array2<T>> {
+fn read_file<T: Number>(path: &Path, monitor: &Monitor) -> Result<Array2<T>> {
     let begin = |header: &ByteRecord| {
         Ok(BoxTable {
             columns: Columns::find(header)?,
             numbers: Vec::new(),
         })
     };
-    let progress = || bar.set_position(read.load(Ordering::Relaxed));
-    let BoxTable { columns, numbers } = records::read(open(path, read.clone())?, begin, progress)?;
+    let BoxTable { columns, numbers } = records::read(open(path, monitor)?, begin)?;
     let width = columns.places.len();
     let shape = (numbers.len() / width, width);
     Ok(Array2::from_shape_vec(shape, numbers)?)

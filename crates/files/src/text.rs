@@ -1,14 +1,4 @@
-//! Names and paths from files, made fit for terminals and pictures.
-
-/// Characters that names may have before the columns beside them give way.
-pub const NAME_WIDTH: usize = 64;
-
-/// Returns the width of a column of names, at least `least` and at most [`NAME_WIDTH`]: the width of a
-/// format has 16 bits.
-pub fn name_width<'a>(names: impl IntoIterator<Item = &'a String>, least: usize) -> usize {
-    let widths = names.into_iter().map(|name| name.chars().count());
-    widths.fold(least, usize::max).min(NAME_WIDTH)
-}
+//! Texts from files, made fit for messages, terminals and pictures.
 
 /// Returns the text with control characters, which terminals obey and XML does not have, replaced.
 pub fn visible(text: &str) -> String {

@@ -34,8 +34,9 @@ pub struct Checked {
     /// The largest error.
     #[serde(rename = "largest_error")]
     pub error: f64,
-    /// Numbers that were compared, and those among them that have no bound.
+    /// Numbers that were compared.
     pub numbers: usize,
+    /// Numbers among these that have no bound.
     #[serde(rename = "numbers_without_bound")]
     pub unbounded: usize,
 }
@@ -86,7 +87,6 @@ impl Check {
 
     /// Adds the last rounding of a C whose type has the unit roundoff `unit`, the largest number
     /// `largest` and the smallest one above 0 `least`.
-    #[allow(dead_code, reason = "the benchmark of products uses it")]
     pub fn rounded(mut self, unit: f64, largest: f64, least: f64) -> Check {
         Zip::from(&mut self.bounds)
             .and(&self.exact)
@@ -100,7 +100,10 @@ impl Check {
         self
     }
 
-    /// Compares a result, or says which number in it is wrong.
+    /// Compares a result.
+    ///
+    /// # Errors
+    /// Which number in it is wrong.
     pub fn compare<S: Number>(&self, c: ArrayView2<S>) -> Result<Checked> {
         let sampled = c.select(Axis(0), &self.rows).mapv(S::to_f64);
         let mut found = Checked {
@@ -138,7 +141,7 @@ impl Check {
 }
 
 impl Checked {
-    /// What two results of the same product have in common.
+    /// Returns the larger errors of two results of the same product.
     pub fn and(self, other: Checked) -> Checked {
         Checked {
             share: self.share.max(other.share),
