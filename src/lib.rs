@@ -72,6 +72,7 @@
 
 #[cfg(feature = "box-overlap")]
 pub mod box_overlap;
+mod choice;
 pub mod device;
 #[cfg(feature = "distances")]
 pub mod distances;
@@ -100,6 +101,7 @@ pub mod tensor_sketch;
 #[cfg(feature = "time-series")]
 pub mod time_series;
 
+pub use choice::Choice;
 pub use device::{Device, DeviceSet};
 pub use error::{Error, LoadError, Result};
 /// The version of the crate half that matrices use. Types of other versions are different types.

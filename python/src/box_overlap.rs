@@ -1,7 +1,7 @@
 //! Pairs of overlapping boxes.
 
 use gridstride::Device;
-use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps};
+use gridstride::box_overlap::{BoxOverlap, Coordinate, Overlaps};
 use gridstride::ndarray::Ix2;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Number, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::no_choice;
+use crate::error::choice;
 use crate::resident::{self, resident};
 
 const BOX_OVERLAP: &str = "box_overlap";
@@ -75,14 +75,5 @@ pub fn pairs(py: Python<'_>, found: Overlaps) -> Pairs<'_> {
 }
 
 pub fn with_algorithm(operation: &str, name: &str) -> PyResult<BoxOverlap> {
-    let algorithm = match name {
-        "auto" => Algorithm::Auto,
-        "brute_force" => Algorithm::BruteForce,
-        "indexed" => Algorithm::Indexed,
-        _ => {
-            let possible = "auto, brute_force and indexed";
-            return Err(no_choice(operation, "algorithm", name, possible));
-        }
-    };
-    Ok(BoxOverlap::new().algorithm(algorithm))
+    Ok(BoxOverlap::new().algorithm(choice(operation, name)?))
 }

@@ -1,7 +1,7 @@
 //! Distances of rows, and the nearest rows.
 
 use gridstride::Device;
-use gridstride::distances::{Component, Distances, Metric};
+use gridstride::distances::{Component, Distances};
 use gridstride::ndarray::{Array2, Ix2};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{no_choice, not_negative};
+use crate::error::{choice, not_negative};
 use crate::resident::{self, resident};
 
 const DISTANCES: &str = "distances";
@@ -128,17 +128,5 @@ pub fn signed(indices: Array2<u64>) -> Array2<i64> {
 }
 
 pub fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {
-    let metric = match name {
-        "euclidean" => Metric::L2,
-        "sqeuclidean" => Metric::SquaredL2,
-        _ => {
-            return Err(no_choice(
-                operation,
-                "metric",
-                name,
-                "euclidean and sqeuclidean",
-            ));
-        }
-    };
-    Ok(Distances::new().metric(metric))
+    Ok(Distances::new().metric(choice(operation, name)?))
 }

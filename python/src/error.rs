@@ -1,6 +1,6 @@
 //! Errors of the library as Python's exceptions, with the library's sentence.
 
-use gridstride::Error;
+use gridstride::{Choice, Error};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -64,11 +64,12 @@ fn exception(py: Python<'_>, mut error: Error, function: &'static str) -> PyErr 
     }
 }
 
-/// Returns the exception for a text that names none of the `possible` choices.
-pub fn no_choice(operation: &str, name: &str, text: &str, possible: &str) -> PyErr {
-    PyValueError::new_err(format!(
-        "{operation}: {name} is {text:?}, but possible are {possible}"
-    ))
+/// Returns the value of an option that a text names.
+pub fn choice<C: Choice>(operation: &str, text: &str) -> PyResult<C> {
+    C::of_name(text).ok_or_else(|| {
+        let message = format!("{operation}: {}", C::refusal(text));
+        PyValueError::new_err(message)
+    })
 }
 
 /// Returns an argument that must not be negative, as an unsigned integer.

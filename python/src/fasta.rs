@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::call::call;
-use crate::sequences::{AlphabetArgument, PySequences, unknown_of};
+use crate::error::choice;
+use crate::sequences::{AlphabetArgument, PySequences};
 
 const READ: &str = "fasta.read";
 
@@ -45,7 +46,7 @@ pub fn parse_fasta(
     alphabet: AlphabetArgument,
     unknown: &str,
 ) -> PyResult<(Vec<String>, PySequences)> {
-    let unknown = unknown_of(READ, unknown)?;
+    let unknown = choice(READ, unknown)?;
     let operations = text.len() as f64;
     let known = alphabet.0.clone();
     let parse = move || records(&text, &alphabet.0, unknown);

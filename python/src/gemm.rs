@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::matmul::{multiplications, precision_of};
+use crate::error::choice;
+use crate::matmul::multiplications;
 
 const GEMM: &str = "gemm";
 
@@ -45,7 +46,7 @@ pub fn gemm(
         c,
         alpha,
         beta,
-        options: MatMul::new().precision(precision_of(GEMM, precision)?),
+        options: MatMul::new().precision(choice(GEMM, precision)?),
         devices: Devices::of(py, device),
     };
     by_dtype!(

@@ -7,6 +7,7 @@ mod box_counts;
 mod box_overlap;
 mod box_slices;
 mod call;
+mod choices;
 mod device;
 mod distances;
 mod edit_distance;
@@ -41,6 +42,8 @@ mod _core {
     use crate::box_overlap::box_overlap;
     #[pymodule_export]
     use crate::box_slices::{PyBoxSlices, box_overlap_slices};
+    #[pymodule_export]
+    use crate::choices::choices;
     #[pymodule_export]
     use crate::device::{PyDevice, devices, gpus};
     #[pymodule_export]

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::no_choice;
+use crate::error::choice;
 use crate::resident::{self, resident};
 
 const MATMUL: &str = "matmul";
@@ -40,7 +40,7 @@ pub fn matmul<'py>(
     device: Option<Devices>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let options = MatMul::new().precision(precision_of(MATMUL, precision)?);
+    let options = MatMul::new().precision(choice(MATMUL, precision)?);
     let dtype = dtype.map(|dtype| PyArrayDescr::new(py, dtype));
     let dtype = dtype.transpose()?;
     let arguments = [("a", Some(a)), ("b", Some(b)), ("out", out)];
@@ -68,20 +68,6 @@ pub fn matmul<'py>(
         [f32, f64, f16, bf16],
         with_factors_of(py, product)
     )
-}
-
-pub fn precision_of(operation: &str, name: &str) -> PyResult<Precision> {
-    match name {
-        "full" => Ok(Precision::Full),
-        "tf32" => Ok(Precision::Tf32),
-        "bf16x6" => Ok(Precision::F32ByBf16x6),
-        _ => Err(no_choice(
-            operation,
-            "precision",
-            name,
-            "full, tf32 and bf16x6",
-        )),
-    }
 }
 
 /// Chooses the dtype of the result: that of `out`, or the `dtype`, or that of the sums.

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use gridstride::Error;
 use gridstride::ndarray::{Array1, Ix1};
-use gridstride::sequences::{Alphabet, Sequences, Unknown};
+use gridstride::sequences::{Alphabet, NamedAlphabet, Sequences, Unknown};
+use gridstride::{Choice, Error};
 use numpy::{IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::array::{Argument, Input};
 use crate::call::require_threads;
-use crate::error::{OrRaise, no_choice};
+use crate::error::{OrRaise, choice};
 
 /// Letters and their codes: a letter's code is its place among them.
 ///
@@ -110,7 +110,7 @@ impl PyAlphabet {
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         const ENCODE: &str = "encode";
         let text = Text::of(ENCODE, text)?;
-        let unknown = unknown_of(ENCODE, unknown)?;
+        let unknown = choice(ENCODE, unknown)?;
         let letters = text.bytes();
         let encoded = py.detach(|| self.0.encode(letters, unknown));
         Ok(encoded.or_raise(py, ENCODE)?.codes.into_pyarray(py))
@@ -120,9 +120,11 @@ impl PyAlphabet {
 impl PyAlphabet {
     /// Returns the name of a given alphabet.
     fn name(&self) -> Option<&'static str> {
-        let given = [("dna", Alphabet::dna()), ("protein", Alphabet::protein())];
-        let found = given.into_iter().find(|(_, alphabet)| *alphabet == self.0);
-        found.map(|(name, _)| name)
+        let is_this = |name: &&NamedAlphabet| Alphabet::from(**name) == self.0;
+        NamedAlphabet::ALL
+            .iter()
+            .find(is_this)
+            .map(|name| name.name())
     }
 
     /// Returns the first letter of each code.
@@ -143,25 +145,17 @@ impl<'py> FromPyObject<'_, 'py> for AlphabetArgument {
         if let Ok(alphabet) = object.cast::<PyAlphabet>() {
             return Ok(AlphabetArgument(alphabet.get().0.clone()));
         }
-        match object.extract::<&str>() {
-            Ok("dna") => Ok(AlphabetArgument(Alphabet::dna())),
-            Ok("protein") => Ok(AlphabetArgument(Alphabet::protein())),
-            _ => {
-                let message = format!(
-                    "alphabet is {}, but possible are dna, protein and an Alphabet",
-                    *object
-                );
-                Err(PyValueError::new_err(message))
-            }
-        }
-    }
-}
-
-pub fn unknown_of(operation: &str, name: &str) -> PyResult<Unknown> {
-    match name {
-        "error" => Ok(Unknown::Error),
-        "skip" => Ok(Unknown::Skip),
-        _ => Err(no_choice(operation, "unknown", name, "error and skip")),
+        let named = object.extract::<&str>().ok();
+        let found = named.and_then(NamedAlphabet::of_name).ok_or_else(|| {
+            let names: Vec<_> = NamedAlphabet::ALL.iter().map(|name| name.name()).collect();
+            let message = format!(
+                "alphabet is {}, but possible are {} and an Alphabet",
+                *object,
+                names.join(", ")
+            );
+            PyValueError::new_err(message)
+        })?;
+        Ok(AlphabetArgument(found.into()))
     }
 }
 
@@ -273,7 +267,7 @@ impl PySequences {
         let reader = Reader {
             operation: SEQUENCES,
             alphabet: alphabet.as_ref().map(|alphabet| &alphabet.0),
-            unknown: unknown_of(SEQUENCES, unknown)?,
+            unknown: choice(SEQUENCES, unknown)?,
         };
         let read = sequences.map(|sequences| reader.sequences(py, sequences));
         let read = read.transpose()?.unwrap_or_default();

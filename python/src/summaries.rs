@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::array::{Argument, Number, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, not_negative};
-use crate::time_series::{Buckets, POINT, buckets, duplicates_of, nan_of, offsets_of, order_of};
+use crate::error::{OrRaise, choice, not_negative};
+use crate::time_series::{Buckets, POINT, buckets, offsets_of, order_of};
 
 const SUMMARIZE: &str = "summarize";
 const RESAMPLE: &str = "resample";
@@ -83,8 +83,8 @@ pub fn summarize<'py>(
 ) -> PyResult<PySummaries> {
     let options = TimeBuckets::every(every)
         .origin(origin)
-        .nan(nan_of(SUMMARIZE, nan)?)
-        .duplicates(duplicates_of(SUMMARIZE, duplicates)?)
+        .nan(choice(SUMMARIZE, nan)?)
+        .duplicates(choice(SUMMARIZE, duplicates)?)
         .order(order_of(sort));
     let timestamps = Argument::new(SUMMARIZE, "timestamps", timestamps)?;
     let values = Argument::new(SUMMARIZE, "values", values)?;

@@ -14,8 +14,8 @@ use pyo3::types::PyDict;
 use crate::array::{Argument, Number, Outcome, Output};
 use crate::call::{call, require_threads};
 use crate::device::Devices;
-use crate::error::{OrRaise, no_choice, not_negative};
-use crate::sequences::{AlphabetArgument, PyAlphabet, Reader, unknown_of};
+use crate::error::{OrRaise, choice, not_negative};
+use crate::sequences::{AlphabetArgument, PyAlphabet, Reader};
 use crate::session::PySession;
 
 const TENSOR_SKETCH: &str = "TensorSketch";
@@ -23,6 +23,16 @@ const SKETCH: &str = "sketch";
 const SKETCH_ROWS: &str = "sketch_rows";
 const WINDOWS: &str = "windows";
 const SESSION: &str = "session";
+
+gridstride::choice! {
+    /// The types of entries.
+    pub enum Dtype("dtype"), default Float32 {
+        /// Single precision.
+        Float32("float32"),
+        /// Double precision.
+        Float64("float64"),
+    }
+}
 
 /// A sketcher with one of the types of entries.
 enum Sketcher {
@@ -95,36 +105,16 @@ impl PyTensorSketch {
             );
             return Err(PyValueError::new_err(message));
         }
-        let form = match form {
-            "auto" => Form::Auto,
-            "direct" => Form::Direct,
-            "fourier" => Form::Fourier,
-            _ => {
-                return Err(no_choice(
-                    TENSOR_SKETCH,
-                    "form",
-                    form,
-                    "auto, direct and fourier",
-                ));
-            }
-        };
+        let form = choice(TENSOR_SKETCH, form)?;
         let sketcher = TensorSketch::new(tables).normalize(normalize).form(form);
-        let sketcher = match dtype {
-            "float32" => Sketcher::Single(Arc::new(sketcher)),
-            "float64" => Sketcher::Double(Arc::new(sketcher.double())),
-            _ => {
-                return Err(no_choice(
-                    TENSOR_SKETCH,
-                    "dtype",
-                    dtype,
-                    "float32 and float64",
-                ));
-            }
+        let sketcher = match choice(TENSOR_SKETCH, dtype)? {
+            Dtype::Float32 => Sketcher::Single(Arc::new(sketcher)),
+            Dtype::Float64 => Sketcher::Double(Arc::new(sketcher.double())),
         };
         Ok(PyTensorSketch {
             sketcher,
             alphabet,
-            unknown: unknown_of(TENSOR_SKETCH, unknown)?,
+            unknown: choice(TENSOR_SKETCH, unknown)?,
             normalize,
             form,
         })

@@ -2,17 +2,15 @@
 
 use gridstride::Device;
 use gridstride::ndarray::Ix1;
-use gridstride::time_series::{
-    self, Aggregates, Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets, Value,
-};
+use gridstride::time_series::{self, Aggregates, Fill, Method, Order, TimeBuckets, Value};
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, no_choice, not_negative};
+use crate::error::{OrRaise, choice, not_negative};
 use crate::resident::{self, resident};
 
 const AGGREGATE: &str = "aggregate";
@@ -57,20 +55,9 @@ pub fn aggregate<'py>(
         .methods(&methods.or_raise(py, AGGREGATE)?)
         .fill(fill_of(fill)?)
         .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
-        .nan(nan_of(AGGREGATE, nan)?)
-        .singletons(match singletons {
-            "nan" => Singletons::Nan,
-            "drop" => Singletons::Drop,
-            _ => {
-                return Err(no_choice(
-                    AGGREGATE,
-                    "singletons",
-                    singletons,
-                    "nan and drop",
-                ));
-            }
-        })
-        .duplicates(duplicates_of(AGGREGATE, duplicates)?)
+        .nan(choice(AGGREGATE, nan)?)
+        .singletons(choice(AGGREGATE, singletons)?)
+        .duplicates(choice(AGGREGATE, duplicates)?)
         .order(order_of(sort));
     let arguments = [("timestamps", Some(timestamps)), ("values", Some(values))];
     if let Some((place, [Some(timestamps), Some(values)])) =
@@ -126,28 +113,6 @@ pub fn offsets_of<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray
     offsets.collect::<Vec<_>>().into_pyarray(py)
 }
 
-pub fn nan_of(operation: &str, name: &str) -> PyResult<Nan> {
-    match name {
-        "skip" => Ok(Nan::Skip),
-        "propagate" => Ok(Nan::Propagate),
-        _ => Err(no_choice(operation, "nan", name, "skip and propagate")),
-    }
-}
-
-pub fn duplicates_of(operation: &str, name: &str) -> PyResult<Duplicates> {
-    match name {
-        "keep" => Ok(Duplicates::Keep),
-        "first" => Ok(Duplicates::First),
-        "last" => Ok(Duplicates::Last),
-        _ => Err(no_choice(
-            operation,
-            "duplicates",
-            name,
-            "keep, first and last",
-        )),
-    }
-}
-
 pub fn order_of(sort: bool) -> Order {
     match sort {
         true => Order::Sort,
@@ -163,12 +128,9 @@ fn fill_of(fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fill> {
     if let Ok(name) = fill.extract::<&str>() {
         return match name {
             "previous" => Ok(Fill::Previous),
-            _ => Err(no_choice(
-                AGGREGATE,
-                "fill",
-                name,
-                "None, a number and previous",
-            )),
+            _ => Err(PyValueError::new_err(format!(
+                "{AGGREGATE}: fill is {name:?}, but possible are None, a number and previous"
+            ))),
         };
     }
     match fill.extract::<f64>() {

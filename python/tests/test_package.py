@@ -1,10 +1,13 @@
 """The installed package: types, documentation, names."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import gridstride
+from gridstride import _core
 
 
 def test_everything_public_is_documented():
@@ -23,6 +26,19 @@ def test_stubs_agree_with_the_extension():
         [sys.executable, "-m", "mypy.stubtest", "gridstride._core", "--ignore-disjoint-bases"], capture_output=True, text=True
     )
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_annotations_have_the_names_of_the_library():
+    names = {option: set(names) for option, names in _core.choices()}
+    found = set()
+    for file in sorted(Path(gridstride.__file__).parent.glob("*.py*")):
+        for argument in ast.walk(ast.parse(file.read_text())):
+            if isinstance(argument, ast.arg) and argument.arg in names and "Literal" in ast.dump(argument):
+                literals = {part.value for part in ast.walk(argument.annotation) if isinstance(part, ast.Constant)}
+                assert literals - {None} == names[argument.arg], (file.name, argument.lineno, argument.arg)
+                found.add(argument.arg)
+    # The argument dtype takes the types of numpy.
+    assert found == names.keys() - {"dtype"}
 
 
 def test_types_are_complete(tmp_path):

@@ -1,23 +1,24 @@
 //! The options of a search.
 
-/// The algorithm of a search. All algorithms find the same pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Algorithm {
-    /// The algorithm that is expected to be faster. On GPUs `Auto` searches among up to about 2¹⁸
-    /// pairs of at most 1024 boxes in each set by one kernel, which tests every pair. Otherwise
-    /// `Auto` tests every pair if one set is small, and else tries the index and switches to brute
-    /// force if a sample predicts many pairs, or long paths through the tree. `Auto` takes at most
-    /// about twice as long as the faster algorithm. The CPU chooses by the numbers of boxes.
-    #[default]
-    Auto,
-    /// Tests every pair: best on the CPU for small sets, on a GPU if one set is small, and on both if
-    /// many pairs overlap, a few percent on a GPU. On GPUs it takes one bit of memory for each 65 536 pairs of boxes, and some words for each box.
-    BruteForce,
-    /// Sorts the boxes along Hilbert's curve, builds a packed tree of bounding boxes over the
-    /// second set, and searches it for each box of the first set: I. Kamel, C. Faloutsos, 'On
-    /// Packing R-trees' (1993). On GPUs it takes about 100 bytes of memory for each box of the
-    /// first set and 70 for each box of the second.
-    Indexed,
+crate::choice! {
+    /// The algorithm of a search. All algorithms find the same pairs.
+    pub enum Algorithm("algorithm"), default Auto {
+        /// The algorithm that is expected to be faster. On GPUs `Auto` searches among up to about 2¹⁸
+        /// pairs of at most 1024 boxes in each set by one kernel, which tests every pair. Otherwise
+        /// `Auto` tests every pair if one set is small, and else tries the index and switches to brute
+        /// force if a sample predicts many pairs, or long paths through the tree. `Auto` takes at most
+        /// about twice as long as the faster algorithm. The CPU chooses by the numbers of boxes.
+        Auto("auto"),
+        /// Tests every pair. This is best on the CPU for small sets, on a GPU if one set is small, and
+        /// on both if many pairs overlap, a few percent on a GPU. On GPUs it takes one bit of memory
+        /// for each 65 536 pairs of boxes, and some words for each box.
+        BruteForce("brute_force" | "brute-force" | "brute"),
+        /// Sorts the boxes along Hilbert's curve, builds a packed tree of bounding boxes over the
+        /// second set, and searches the tree for each box of the first set. The source is I. Kamel,
+        /// C. Faloutsos, 'On Packing R-trees' (1993). On GPUs the search takes about 100 bytes of
+        /// memory for each box of the first set and 70 for each box of the second.
+        Indexed("indexed"),
+    }
 }
 
 /// A configurable search for overlapping boxes. [`overlaps`](super::overlaps()) and
@@ -33,7 +34,7 @@ pub enum Algorithm {
 /// assert_eq!(found.pairs()?, array![[0, 1], [1, 2]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BoxOverlap {
     pub(super) algorithm: Algorithm,
 }

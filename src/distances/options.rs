@@ -1,13 +1,13 @@
 //! The options of distances.
 
-/// How to measure the distance of two rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metric {
-    /// √Σ (a − b)², the Euclidean distance.
-    #[default]
-    L2,
-    /// Σ (a − b)².
-    SquaredL2,
+crate::choice! {
+    /// How to measure the distance of two rows.
+    pub enum Metric("metric"), default L2 {
+        /// √Σ (a − b)², the Euclidean distance.
+        L2("euclidean" | "l2"),
+        /// Σ (a − b)², the square of the Euclidean distance.
+        SquaredL2("sqeuclidean" | "squared-l2"),
+    }
 }
 
 /// Configurable distances. [`distances`](super::distances) and [`pairwise`](super::pairwise) use
@@ -27,7 +27,7 @@ pub enum Metric {
 /// assert_eq!(squared.pairwise(&Device::auto(), rows.view())?, array![[0.0, 25.0], [25.0, 0.0]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Distances {
     pub(super) metric: Metric,
 }

@@ -31,13 +31,40 @@ const BLOCK: usize = 1024;
 /// The most letters of an alphabet that an error message lists.
 const LETTERS_SHOWN: usize = 32;
 
-/// How to treat a byte that is not in the alphabet, such as `N`, another IUPAC code, or a blank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
-    /// Leaves the byte out and counts it; its neighbours become adjacent.
-    Skip,
-    /// Returns an error.
-    Error,
+crate::choice! {
+    /// How to treat a byte that is not in the alphabet, such as `N`, another IUPAC code, or a blank.
+    pub enum Unknown("unknown") {
+        /// Leaves the byte out and counts it. Its neighbours become adjacent.
+        Skip("skip"),
+        /// Returns an error.
+        Error("error"),
+    }
+}
+
+crate::choice! {
+    /// The alphabets that have a name.
+    ///
+    /// ```
+    /// use gridstride::sequences::{Alphabet, NamedAlphabet};
+    ///
+    /// assert_eq!(Alphabet::from("protein".parse::<NamedAlphabet>()?), Alphabet::protein());
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub enum NamedAlphabet("alphabet"), default Dna {
+        /// The nucleotides A, C, G and T, where U counts as T. See [`Alphabet::dna`].
+        Dna("dna"),
+        /// The 20 amino acids. See [`Alphabet::protein`].
+        Protein("protein"),
+    }
+}
+
+impl From<NamedAlphabet> for Alphabet {
+    fn from(name: NamedAlphabet) -> Alphabet {
+        match name {
+            NamedAlphabet::Dna => Alphabet::dna(),
+            NamedAlphabet::Protein => Alphabet::protein(),
+        }
+    }
 }
 
 /// An encoded text.

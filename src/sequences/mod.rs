@@ -21,7 +21,7 @@ mod host;
 mod packed;
 mod view;
 
-pub use alphabet::{Alphabet, Encoded, Unknown};
+pub use alphabet::{Alphabet, Encoded, NamedAlphabet, Unknown};
 pub use device::DeviceSequences;
 pub(crate) use device::{Memory, SequenceBuffers};
 pub use host::{Codes, Sequences};

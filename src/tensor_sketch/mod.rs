@@ -70,4 +70,6 @@ pub use options::{Form, Plan, TensorSketch, binomial};
 pub use session::SketchSession;
 pub use tables::Tables;
 
-pub use crate::sequences::{Alphabet, Codes, DeviceSequences, Encoded, Sequences, Unknown};
+pub use crate::sequences::{
+    Alphabet, Codes, DeviceSequences, Encoded, NamedAlphabet, Sequences, Unknown,
+};

@@ -54,20 +54,20 @@ pub struct TensorSketch<T = f32> {
     element: PhantomData<T>,
 }
 
-/// How a sketch is computed. Results differ only in rounding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// The fastest form: Fourier.
-    #[default]
-    Auto,
-    /// Letter by letter in the real domain, as in the definition, on one core or one block of
-    /// threads per sequence: slow for long sequences. Sums are whole numbers until they are
-    /// normalised, so results are exact while C(n, k) is below 2²⁴ for all rows k; on the CPU,
-    /// below 2⁵³ except for the last rounding. GPUs and the simulator support only `f32`.
-    Direct,
-    /// Several letters at a time in the Fourier domain, in chunks of the sequences that are
-    /// computed in parallel and then composed.
-    Fourier,
+crate::choice! {
+    /// How a sketch is computed. Results differ only in rounding.
+    pub enum Form("form"), default Auto {
+        /// The fastest form: Fourier.
+        Auto("auto"),
+        /// Letter by letter in the real domain, as in the definition, on one core or one block of
+        /// threads per sequence: slow for long sequences. Sums are whole numbers until they are
+        /// normalised, so results are exact while C(n, k) is below 2²⁴ for all rows k; on the CPU,
+        /// below 2⁵³ except for the last rounding. GPUs and the simulator support only `f32`.
+        Direct("direct"),
+        /// Several letters at a time in the Fourier domain, in chunks of the sequences that are
+        /// computed in parallel and then composed.
+        Fourier("fourier"),
+    }
 }
 
 impl TensorSketch {

@@ -111,51 +111,51 @@ impl TimeBuckets {
     }
 }
 
-/// How to treat NaN among the values, for all methods, whatever its sign and payload. Duplicates are
-/// left out before. The sign and the payload of a result that is NaN are unspecified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Nan {
-    /// All methods skip NaN, and rates are computed between the other values. A bucket with nothing
-    /// but NaN has the count 0, the sum 0, and NaN for the other methods.
-    #[default]
-    Skip,
-    /// NaN is a value: it is counted, may be the first or the last value, and results that
-    /// depend on it are NaN.
-    Propagate,
+crate::choice! {
+    /// How to treat NaN among the values, for all methods, whatever its sign and payload. Duplicates are
+    /// left out before. The sign and the payload of a result that is NaN are unspecified.
+    pub enum Nan("nan"), default Skip {
+        /// All methods skip NaN, and rates are computed between the other values. A bucket with nothing
+        /// but NaN has the count 0, the sum 0, and NaN for the other methods.
+        Skip("skip"),
+        /// NaN is a value: it is counted, may be the first or the last value, and results that
+        /// depend on it are NaN.
+        Propagate("propagate"),
+    }
 }
 
-/// How to treat buckets with at most [`ddof`](super::TimeBuckets::ddof) values, by default one, if
-/// the methods have a standard deviation or variance, which such buckets lack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Singletons {
-    /// The standard deviation or variance is NaN.
-    #[default]
-    Nan,
-    /// The bucket is left out, as if it were empty, if any standard deviation or variance is
-    /// undefined, of the values or of the rate.
-    Drop,
+crate::choice! {
+    /// How to treat buckets with at most [`ddof`](super::TimeBuckets::ddof) values, by default one, if
+    /// the methods have a standard deviation or variance, which such buckets lack.
+    pub enum Singletons("singletons"), default Nan {
+        /// The standard deviation or variance is NaN.
+        Nan("nan"),
+        /// The bucket is left out, as if it were empty, if any standard deviation or variance is
+        /// undefined, of the values or of the rate.
+        Drop("drop"),
+    }
 }
 
-/// How to treat points of a series with equal timestamps, after any sorting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Duplicates {
-    /// Keeps all of them.
-    #[default]
-    Keep,
-    /// Keeps the first.
-    First,
-    /// Keeps the last.
-    Last,
+crate::choice! {
+    /// How to treat points of a series with equal timestamps, after any sorting.
+    pub enum Duplicates("duplicates"), default Keep {
+        /// Keeps all of them.
+        Keep("keep"),
+        /// Keeps the first.
+        First("first"),
+        /// Keeps the last.
+        Last("last"),
+    }
 }
 
-/// How the points of a series are ordered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Timestamps must not descend; otherwise the call returns an error.
-    #[default]
-    Required,
-    /// Points are stably sorted by their timestamps first.
-    Sort,
+crate::choice! {
+    /// How the points of a series are ordered.
+    pub enum Order("order"), default Required {
+        /// Timestamps must not descend; otherwise the call returns an error.
+        Required("required"),
+        /// Points are stably sorted by their timestamps first.
+        Sort("sort"),
+    }
 }
 
 /// The result for buckets without points between a series' first and last bucket.

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::box_overlap::Algorithm;
 
+use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
 
 /// The largest --limit: a row of the matrix takes 64 MiB of memory.
@@ -76,8 +77,8 @@ pub struct Args {
     pub plot: Option<PathBuf>,
 
     /// The algorithm.
-    #[arg(long, value_enum, default_value_t = AlgorithmName::Auto, help_heading = "Computation")]
-    pub algorithm: AlgorithmName,
+    #[arg(long, value_parser = choice::<Algorithm>(), default_value_t, help_heading = "Computation")]
+    pub algorithm: Algorithm,
 
     /// The type of the coordinates. Decimal numbers are rounded to f32 and f64; i32 takes whole
     /// numbers alone.
@@ -134,27 +135,6 @@ impl Args {
             .into_iter()
             .chain(&self.set2)
             .map(|path| &**path)
-    }
-}
-
-/// `Algorithm` as an option.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum AlgorithmName {
-    /// Choose the algorithm that is expected to be faster.
-    Auto,
-    /// Test every pair.
-    Brute,
-    /// Build a tree over the boxes and search it.
-    Indexed,
-}
-
-impl AlgorithmName {
-    pub fn algorithm(self) -> Algorithm {
-        match self {
-            AlgorithmName::Auto => Algorithm::Auto,
-            AlgorithmName::Brute => Algorithm::BruteForce,
-            AlgorithmName::Indexed => Algorithm::Indexed,
-        }
     }
 }
 

@@ -128,7 +128,7 @@ fn slices<'a, T: Number>(
     devices: &[Device],
     sets: &'a [Array2<T>],
 ) -> gridstride::Result<OverlapSlices<'a>> {
-    let search = BoxOverlap::new().algorithm(args.algorithm.algorithm());
+    let search = BoxOverlap::new().algorithm(args.algorithm);
     match sets {
         [set] => search.self_slices(devices, set.view(), PAIRS),
         [set1, set2] if args.is_swapped() => {

@@ -1,6 +1,7 @@
 //! What the subcommands share.
 
 pub mod axis;
+pub mod choice;
 pub mod device_name;
 pub mod device_names;
 pub mod device_summary;

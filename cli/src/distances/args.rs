@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use gridstride::distances;
+use gridstride::distances::Metric;
 
+use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
@@ -40,8 +41,8 @@ pub struct Args {
     pub format: Option<Format>,
 
     /// How to measure distances.
-    #[arg(long, value_enum, default_value_t = MetricName::L2, help_heading = "Distances")]
-    pub metric: MetricName,
+    #[arg(long, value_parser = choice::<Metric>(), default_value_t, help_heading = "Distances")]
+    pub metric: Metric,
 
     /// Find the K rows of OTHER.npy that are nearest to each row. The table has a line for each of
     /// them: the row, the rank from 1 on, the other row, and the distance. Without OTHER.npy, the
@@ -127,24 +128,6 @@ impl Args {
             ));
         }
         Ok(Some((path, format)))
-    }
-}
-
-/// `Metric` as an option.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum MetricName {
-    /// The Euclidean distance.
-    L2,
-    /// Its square.
-    SquaredL2,
-}
-
-impl MetricName {
-    pub fn metric(self) -> distances::Metric {
-        match self {
-            MetricName::L2 => distances::Metric::L2,
-            MetricName::SquaredL2 => distances::Metric::SquaredL2,
-        }
     }
 }
 

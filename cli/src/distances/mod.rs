@@ -120,7 +120,7 @@ fn run_in<T: Component>(
     let create = |(path, format)| ResultsFile::create(path, format, &names);
     let mut out = args.out()?.map(create).transpose()?;
 
-    let blocks = Blocks::new(&rows, devices, args.metric.metric(), out.is_some());
+    let blocks = Blocks::new(&rows, devices, args.metric, out.is_some());
     let bar = progress::count("comparing", blocks.row_count(), "rows");
     times.computing = blocks.for_each(|block| {
         timed(&mut times.writing, || {

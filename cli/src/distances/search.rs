@@ -50,7 +50,7 @@ pub fn nearest<T: Component>(
     devices: &[Device],
     k: usize,
 ) -> Result<Nearest> {
-    let with = Distances::new().metric(args.metric.metric());
+    let with = Distances::new().metric(args.metric);
     let (first, second) = (&rows.first, rows.second());
     let finds_own = rows.other.is_none();
     let k = k + usize::from(finds_own);

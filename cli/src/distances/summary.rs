@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use files::text::visible;
-use gridstride::Device;
-use gridstride::Number;
+use gridstride::{Choice, Device, Number};
 use serde::Serialize;
 
-use super::args::{Args, MetricName};
+use super::args::Args;
 use super::names::Names;
 use super::nearest::{Near, Nearest};
 use super::rows::{self, Rows};
@@ -113,10 +112,7 @@ impl Summary {
                 .map(|path| set(path, run.rows.second())),
             columns: run.rows.first.view().ncols(),
             number: T::NAME,
-            metric: match args.metric {
-                MetricName::L2 => "l2",
-                MetricName::SquaredL2 => "squared-l2",
-            },
+            metric: args.metric.name(),
             nearest: args.nearest,
             pairs: nearest.count,
             distances: (nearest.count > 0).then_some(range),
@@ -191,7 +187,7 @@ impl report::Summary for Summary {
             writeln!(text, "nearest {thing}s: {k} of each {thing}{own}")?;
         }
         let metric = match self.metric {
-            "l2" => "distances",
+            "euclidean" => "distances",
             _ => "squared distances",
         };
         match &self.distances {

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::RangedU64ValueParser;
+use gridstride::sequences::{NamedAlphabet, Unknown};
 
+use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
-use crate::tensor_sketch::args::{AlphabetName, UnknownName, Windows};
+use crate::tensor_sketch::args::Windows;
 
 /// Computes the edit distances of pairs of sequences, and how well sketches estimate them.
 ///
@@ -74,12 +76,12 @@ pub struct Args {
     pub seeds: u64,
 
     /// The alphabet of the sequences.
-    #[arg(long, value_enum, default_value_t = AlphabetName::Dna, help_heading = "Input")]
-    pub alphabet: AlphabetName,
+    #[arg(long, value_parser = choice::<NamedAlphabet>(), default_value_t, help_heading = "Input")]
+    pub alphabet: NamedAlphabet,
 
     /// What to do with characters that are not in the alphabet.
-    #[arg(long, value_enum, default_value_t = UnknownName::Error, help_heading = "Input")]
-    pub unknown: UnknownName,
+    #[arg(long, value_parser = choice::<Unknown>(), default_value_t = Unknown::Error, help_heading = "Input")]
+    pub unknown: Unknown,
 
     #[command(flatten)]
     pub devices: DeviceOptions,

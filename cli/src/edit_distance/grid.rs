@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gridstride::Device;
-use gridstride::tensor_sketch::Tables;
+use gridstride::tensor_sketch::{Alphabet, Tables};
 use serde::Serialize;
 
 use super::args::Args;
@@ -56,7 +56,7 @@ pub fn search(args: &Args, devices: &[Device], pairs: &Pairs, edit: &[f64]) -> R
         for &dim in &args.dim {
             for &windows in &kinds {
                 for seed in (0..args.seeds).map(|i| args.seed.wrapping_add(i)) {
-                    let alphabet = args.alphabet.alphabet().size();
+                    let alphabet = Alphabet::from(args.alphabet).size();
                     let tables = Tables::from_seed(alphabet, tuple, dim, seed)?;
                     let estimates = Estimates::new(devices, pairs, tables);
                     let distances = match windows {

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gridstride::tensor_sketch::Tables;
+use gridstride::tensor_sketch::{Alphabet, Tables};
 
 use crate::common::opening::open_while_reading;
 use crate::common::output::{OutputFile, check_distinct};
@@ -180,7 +180,7 @@ fn compare(
     pairs: &Pairs,
     edit: Vec<f64>,
 ) -> Result<Comparison> {
-    let alphabet = args.alphabet.alphabet().size();
+    let alphabet = Alphabet::from(args.alphabet).size();
     let tables = Tables::from_seed(alphabet, args.tuple[0], args.dim[0], args.seed)?;
     let estimates = Estimates::new(devices, pairs, tables);
     let windows = args.windows.first();

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use files::Monitor;
 use files::memory::{make_room, room_for};
-use gridstride::sequences::Sequences;
+use gridstride::sequences::{Alphabet, Sequences};
 
 use super::args::Args;
 use crate::common::progress;
@@ -174,7 +174,7 @@ impl Pairs {
 
 impl Records {
     fn read(args: &Args, path: &Path, monitor: &Monitor) -> Result<Records> {
-        let (alphabet, unknown) = (args.alphabet.alphabet(), args.unknown.unknown());
+        let (alphabet, unknown) = (Alphabet::from(args.alphabet), args.unknown);
         let mut records = Records::default();
         let (mut codes, mut offsets) = (Vec::new(), vec![0]);
         read_records(path, alphabet, unknown, monitor, |letters, sequence| {

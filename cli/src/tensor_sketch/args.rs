@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use gridstride::tensor_sketch::{Alphabet, Form, Unknown};
+use gridstride::tensor_sketch::{Form, NamedAlphabet, Unknown};
 
+use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
 
 /// The tuple length if neither `--tuple` nor `--tables` gives one.
@@ -45,8 +45,8 @@ pub struct Args {
     pub tuple: Option<usize>,
 
     /// The alphabet of the sequences.
-    #[arg(long, value_enum, default_value_t = AlphabetName::Dna, help_heading = "Input")]
-    pub alphabet: AlphabetName,
+    #[arg(long, value_parser = choice::<NamedAlphabet>(), default_value_t, help_heading = "Input")]
+    pub alphabet: NamedAlphabet,
 
     /// Seed of the random tables.
     #[arg(long, default_value_t = 0, help_heading = "Sketches")]
@@ -67,8 +67,8 @@ pub struct Args {
     pub normalize: bool,
 
     /// What to do with characters that are not in the alphabet.
-    #[arg(long, value_enum, default_value_t = UnknownName::Skip, help_heading = "Input")]
-    pub unknown: UnknownName,
+    #[arg(long, value_parser = choice::<Unknown>(), default_value_t = Unknown::Skip, help_heading = "Input")]
+    pub unknown: Unknown,
 
     /// Make one sketch for each file: the records of a file count as one sequence.
     #[arg(long, help_heading = "Input")]
@@ -83,9 +83,9 @@ pub struct Args {
     #[arg(long, requires = "windows", help_heading = "Sketches")]
     pub mean: bool,
 
-    /// The algorithm.
-    #[arg(long, value_enum, default_value_t = FormName::Auto, help_heading = "Computation")]
-    pub form: FormName,
+    /// How sketches are computed. With direct, each sequence has to fit in memory.
+    #[arg(long, value_parser = choice::<Form>(), default_value_t, help_heading = "Computation")]
+    pub form: Form,
 
     /// Compute and write f64 instead of f32: more accurate, slower.
     #[arg(long, help_heading = "Computation")]
@@ -128,63 +128,6 @@ impl Args {
     /// Whether a tree is asked for.
     pub fn has_tree(&self) -> bool {
         self.tree.is_some() || self.plot_tree.is_some()
-    }
-}
-
-/// The alphabets that can be asked for.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum AlphabetName {
-    /// A, C, G, T; U counts as T.
-    Dna,
-    /// The 20 amino acids.
-    Protein,
-}
-
-impl AlphabetName {
-    pub fn alphabet(self) -> Alphabet {
-        match self {
-            AlphabetName::Dna => Alphabet::dna(),
-            AlphabetName::Protein => Alphabet::protein(),
-        }
-    }
-}
-
-/// `Unknown` as an option.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum UnknownName {
-    /// Skip them, and print how many there are.
-    Skip,
-    /// Stop with an error.
-    Error,
-}
-
-impl UnknownName {
-    pub fn unknown(self) -> Unknown {
-        match self {
-            UnknownName::Skip => Unknown::Skip,
-            UnknownName::Error => Unknown::Error,
-        }
-    }
-}
-
-/// `Form` as an option.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum FormName {
-    /// Choose the faster form.
-    Auto,
-    /// Letter by letter; each sequence has to fit in memory.
-    Direct,
-    /// In the Fourier domain.
-    Fourier,
-}
-
-impl FormName {
-    pub fn form(self) -> Form {
-        match self {
-            FormName::Auto => Form::Auto,
-            FormName::Direct => Form::Direct,
-            FormName::Fourier => Form::Fourier,
-        }
     }
 }
 

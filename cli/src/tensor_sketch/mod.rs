@@ -25,12 +25,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use files::text::shortened;
 use gridstride::distances;
-use gridstride::tensor_sketch::{Entry, Tables, TensorSketch};
+use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
 use ndarray::{ArrayView1, ArrayView2};
 
 use crate::common::output::{NpyFile, check_distinct};
 use crate::common::report::{self, UsageError, timed, warn};
-use args::{Args, FormName, Windows};
+use args::{Args, Windows};
 use comparison::Outputs;
 use read_ahead::ReadAhead;
 use results::Results;
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<()> {
     check_paths(args)?;
     let sketcher = TensorSketch::new(tables(args)?)
         .normalize(args.normalize)
-        .form(args.form.form());
+        .form(args.form);
     match args.f64 {
         false => run_in(args, &sketcher),
         true => run_in(args, &sketcher.double()),
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<T>) -> Result<()> {
-    if args.windows.is_some() && args.form == FormName::Direct {
+    if args.windows.is_some() && args.form == Form::Direct {
         bail!(UsageError(
             "--windows sketches in the Fourier form alone, not with --form direct".into()
         ));
@@ -184,7 +184,7 @@ fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
 }
 
 fn tables(args: &Args) -> Result<Tables> {
-    let alphabet_size = args.alphabet.alphabet().size();
+    let alphabet_size = Alphabet::from(args.alphabet).size();
     match &args.tables {
         Some(path) => files::tables::read(path, alphabet_size, args.tuple, args.dim),
         None => Ok(Tables::from_seed(

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use files::text::visible;
 use gridstride::Device;
-use gridstride::tensor_sketch::{Entry, TensorSketch};
+use gridstride::tensor_sketch::{Alphabet, Entry, NamedAlphabet, TensorSketch};
 use indicatif::{HumanCount, ProgressBar};
 use ndarray::Array2;
 
-use super::args::{AlphabetName, Args};
+use super::args::Args;
 use super::fasta::{Parser, Record, Sequence};
 use super::read_ahead::{Piece, ReadAhead};
 use super::results::{Name, Results};
@@ -46,7 +46,7 @@ pub fn sketch_files<T: Entry>(
     devices: &[Device],
     results: &mut Results<T>,
 ) -> Result<Times> {
-    let (alphabet, unknown) = (args.alphabet.alphabet(), args.unknown.unknown());
+    let (alphabet, unknown) = (Alphabet::from(args.alphabet), args.unknown);
     let mut parser = Parser::new(alphabet, unknown, args.per_file);
     let mut sketches = Sketches {
         sketcher,
@@ -70,7 +70,7 @@ pub fn sketch_files<T: Entry>(
     for path in &args.files {
         sketch_file(path, text, &mut parser, &mut sketches)?;
     }
-    if matches!(args.alphabet, AlphabetName::Dna) && parser.looks_like_proteins() {
+    if args.alphabet == NamedAlphabet::Dna && parser.looks_like_proteins() {
         warn(
             "more than 10 % of the characters are no letters of DNA and were skipped, but those of \
              amino acids: --alphabet protein reads proteins",

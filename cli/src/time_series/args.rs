@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use files::time::{self, Every, Unit};
 use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
 
+use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
@@ -62,12 +62,12 @@ pub struct Args {
     pub unit: Option<Unit>,
 
     /// How to treat NaN values.
-    #[arg(long, value_enum, default_value_t = NanName::Skip, help_heading = "Points")]
-    pub nan: NanName,
+    #[arg(long, value_parser = choice::<Nan>(), default_value_t, help_heading = "Points")]
+    pub nan: Nan,
 
     /// How to treat buckets with too few values for a standard deviation or variance.
-    #[arg(long, value_enum, default_value_t = SingletonsName::Nan, help_heading = "Buckets")]
-    pub singletons: SingletonsName,
+    #[arg(long, value_parser = choice::<Singletons>(), default_value_t, help_heading = "Buckets")]
+    pub singletons: Singletons,
 
     /// Delta degrees of freedom: the divisor of variances is the number of values minus N.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Buckets")]
@@ -78,8 +78,8 @@ pub struct Args {
     pub sort: bool,
 
     /// Which points with the same timestamp to keep, within a series.
-    #[arg(long, value_enum, default_value_t = DuplicatesName::Keep, help_heading = "Points")]
-    pub duplicates: DuplicatesName,
+    #[arg(long, value_parser = choice::<Duplicates>(), default_value_t, help_heading = "Points")]
+    pub duplicates: Duplicates,
 
     /// Value of all columns of buckets without points: null (NaN), previous (the value of the
     /// bucket before), or a number. Without this option empty buckets are left out.
@@ -162,72 +162,15 @@ impl Args {
         TimeBuckets::every(every.nanoseconds)
             .origin(origin)
             .methods(&self.aggregate)
-            .nan(self.nan.nan())
+            .nan(self.nan)
             .ddof(self.ddof)
-            .singletons(self.singletons.singletons())
-            .duplicates(self.duplicates.duplicates())
+            .singletons(self.singletons)
+            .duplicates(self.duplicates)
             .fill(self.fill.map_or(Fill::None, |FillName(fill)| fill))
             .order(match self.sort {
                 true => Order::Sort,
                 false => Order::Required,
             })
-    }
-}
-
-/// `Nan` as an option.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum NanName {
-    /// Ignore it.
-    Skip,
-    /// Results computed from it are NaN.
-    Propagate,
-}
-
-impl NanName {
-    fn nan(self) -> Nan {
-        match self {
-            NanName::Skip => Nan::Skip,
-            NanName::Propagate => Nan::Propagate,
-        }
-    }
-}
-
-/// `Singletons` as an option.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SingletonsName {
-    /// The result is NaN.
-    Nan,
-    /// Leave them out.
-    Drop,
-}
-
-impl SingletonsName {
-    fn singletons(self) -> Singletons {
-        match self {
-            SingletonsName::Nan => Singletons::Nan,
-            SingletonsName::Drop => Singletons::Drop,
-        }
-    }
-}
-
-/// `Duplicates` as an option.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum DuplicatesName {
-    /// Keep all points.
-    Keep,
-    /// Keep the first one in the file.
-    First,
-    /// Keep the last one in the file.
-    Last,
-}
-
-impl DuplicatesName {
-    fn duplicates(self) -> Duplicates {
-        match self {
-            DuplicatesName::Keep => Duplicates::Keep,
-            DuplicatesName::First => Duplicates::First,
-            DuplicatesName::Last => Duplicates::Last,
-        }
     }
 }
 

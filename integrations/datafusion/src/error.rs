@@ -1,6 +1,7 @@
 //! Errors of the library in those of the engine.
 
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, Result, plan_err};
+use gridstride::Choice;
 
 /// An error of the library, with the name of the operator or function that called it.
 ///
@@ -19,4 +20,12 @@ pub(crate) fn external(
     operator: &'static str,
 ) -> impl Fn(gridstride::Error) -> DataFusionError + Copy {
     move |error| DataFusionError::External(Box::new(OperatorError { operator, error }))
+}
+
+/// Returns the value of an option that a text names. `function` is for the message.
+pub(crate) fn choice<C: Choice>(function: &str, text: &str) -> Result<C> {
+    match C::of_name(text) {
+        Some(value) => Ok(value),
+        None => plan_err!("{function}: {}", C::refusal(text)),
+    }
 }

@@ -23,6 +23,7 @@ __all__ = [
     "box_overlap_counts",
     "box_overlap_slices",
     "bucket_counts",
+    "choices",
     "devices",
     "distances",
     "edit_distances",
@@ -303,6 +304,7 @@ def box_overlap_slices(
 def bucket_counts(
     timestamps: NDArray[Any], *, every: int, origin: int, device: _Devices | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def choices() -> list[tuple[str, list[str]]]: ...
 def summarize(
     timestamps: NDArray[Any],
     values: NDArray[Any],

@@ -9,6 +9,7 @@ use datafusion::dataframe::DataFrame;
 use super::options::BoxOverlapOptions;
 use super::parameters::{BoxJoinType, NAME};
 use super::plan::BoxOverlapNode;
+use crate::error::choice;
 use crate::table_function::{PlanTable, require_two_names, text, two_tables, unique_names};
 
 /// Joins of data frames on their boxes.
@@ -99,15 +100,8 @@ impl TableFunctionImpl for BoxOverlapFunction {
         let names = ["a table", boxes, "a table", boxes];
         let [left, right] = two_tables(NAME, SYNTAX, names, &args)?;
         let argument = |index, name| text(NAME, arguments, index, name);
-        let join = match argument(4, "the join")?.unwrap_or("inner") {
-            "inner" => BoxJoinType::Inner,
-            "left" => BoxJoinType::Left,
-            "semi" => BoxJoinType::LeftSemi,
-            "anti" => BoxJoinType::LeftAnti,
-            other => {
-                return plan_err!("{NAME}: the join {other:?} has to be inner, left, semi or anti");
-            }
-        };
+        let join = argument(4, "the join")?.unwrap_or("inner");
+        let join: BoxJoinType = choice(NAME, join)?;
         let options: BoxOverlapOptions = argument(5, "the options")?.unwrap_or("").parse()?;
         if matches!(join, BoxJoinType::Inner | BoxJoinType::Left) {
             require_two_names(NAME, &left.0, &right.0)?;

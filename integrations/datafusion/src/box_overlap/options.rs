@@ -7,30 +7,24 @@ use std::str::FromStr;
 use datafusion::common::{DataFusionError, Result, plan_err};
 
 use super::tiling::Tiling;
+use crate::error::choice;
 
-/// How the rows of both tables come together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum BoxOverlapMethod {
-    /// Replicates a side that is known to have at most `gridstride.box_tile_rows` rows, or whose
-    /// number of rows is unknown; uses tiles if the rows are known to be more.
-    #[default]
-    Auto,
-    /// Replicates the left table: each partition of the right table is searched together with all
-    /// of it. For inner joins only.
-    ReplicateLeft,
-    /// Replicates the right table: each partition of the left table is searched together with all
-    /// of it.
-    ReplicateRight,
-    /// Partitions both tables by tiles of space.
-    Tiles,
+gridstride::choice! {
+    /// How the rows of both tables come together.
+    pub enum BoxOverlapMethod("method"), default Auto {
+        /// Replicates a side that is known to have at most `gridstride.box_tile_rows` rows, or whose
+        /// number of rows is unknown; uses tiles if the rows are known to be more.
+        Auto("auto"),
+        /// Replicates the left table: each partition of the right table is searched together with all
+        /// of it. For inner joins only.
+        ReplicateLeft("replicate_left"),
+        /// Replicates the right table: each partition of the left table is searched together with all
+        /// of it.
+        ReplicateRight("replicate_right"),
+        /// Partitions both tables by tiles of space.
+        Tiles("tiles"),
+    }
 }
-
-const METHODS: [(&str, BoxOverlapMethod); 4] = [
-    ("auto", BoxOverlapMethod::Auto),
-    ("replicate_left", BoxOverlapMethod::ReplicateLeft),
-    ("replicate_right", BoxOverlapMethod::ReplicateRight),
-    ("tiles", BoxOverlapMethod::Tiles),
-];
 
 /// The options of a join of boxes. The rows of the result do not depend on them.
 ///
@@ -95,8 +89,7 @@ impl Hash for BoxOverlapOptions {
 
 impl fmt::Display for BoxOverlapOptions {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let name = METHODS.iter().find(|(_, method)| *method == self.method);
-        write!(f, "method={}", name.map_or("", |(name, _)| name))?;
+        write!(f, "method={}", self.method)?;
         for (axis, size) in self.tile.iter().enumerate() {
             let separator = if axis == 0 { ",tile=" } else { "x" };
             write!(f, "{separator}{size}")?;
@@ -123,15 +116,7 @@ impl FromStr for BoxOverlapOptions {
             }
             named.push(name);
             match name {
-                "method" => match METHODS.iter().find(|(name, _)| *name == value) {
-                    Some((_, method)) => options.method = *method,
-                    None => {
-                        return plan_err!(
-                            "box_overlap: method={value} has to be one of auto, replicate_left, \
-                             replicate_right and tiles"
-                        );
-                    }
-                },
+                "method" => options.method = choice("box_overlap", value)?,
                 "tile" => match value.split('x').map(|size| size.trim().parse()).collect() {
                     Ok(sizes) => options.tile = sizes,
                     Err(error) => {
@@ -175,7 +160,7 @@ mod tests {
             assert_eq!(text.parse::<BoxOverlapOptions>().unwrap().to_string(), text);
         }
         for (text, error) in [
-            ("method=best", "method=best has to be one of auto"),
+            ("method=best", "method is \"best\", but possible are auto"),
             (
                 "tile=1x",
                 "tile=1x has to be a number, or one for each axis",

@@ -13,17 +13,19 @@ use crate::config::DeviceName;
 /// The name of the function in messages.
 pub(super) const NAME: &str = "box_overlap";
 
-/// Which rows a join of boxes returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum BoxJoinType {
-    /// All pairs of overlapping boxes, with the columns of both tables.
-    Inner,
-    /// All pairs, and the rows of the left table without a partner, with nulls for the right table.
-    Left,
-    /// The rows of the left table that have a partner, each once, with the left table's columns.
-    LeftSemi,
-    /// The rows of the left table without a partner, with the left table's columns.
-    LeftAnti,
+gridstride::choice! {
+    /// Which rows a join of boxes returns.
+    #[derive(Serialize, Deserialize)]
+    pub enum BoxJoinType("the join") {
+        /// All pairs of overlapping boxes, with the columns of both tables.
+        Inner("inner"),
+        /// All pairs, and the rows of the left table without a partner, with nulls for the right table.
+        Left("left"),
+        /// The rows of the left table that have a partner, each once, with the left table's columns.
+        LeftSemi("semi"),
+        /// The rows of the left table without a partner, with the left table's columns.
+        LeftAnti("anti"),
+    }
 }
 
 impl TryFrom<JoinType> for BoxJoinType {

@@ -2,10 +2,11 @@
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
-use gridstride::tensor_sketch::{Alphabet, Tables, TensorSketch, Unknown};
+use gridstride::Choice;
+use gridstride::tensor_sketch::{Alphabet, NamedAlphabet, Tables, TensorSketch, Unknown};
 
 use super::tensor_sketch::NAME;
-use crate::error::external;
+use crate::error::{choice, external};
 
 /// The names of the arguments after the sequence.
 const NAMES: [&str; 5] = ["dim", "tuple", "seed", "alphabet", "options"];
@@ -45,13 +46,14 @@ impl Parameters {
         };
         let words = text(4, literal(4)?)?.unwrap_or("").split(',');
         for word in words.map(str::trim).filter(|word| !word.is_empty()) {
-            match word {
-                "normalize" => parameters.normalize = true,
-                "skip" => parameters.unknown = Unknown::Skip,
+            match word.split_once('=') {
+                Some(("unknown", name)) => parameters.unknown = choice(NAME, name)?,
+                _ if word == "skip" => parameters.unknown = Unknown::Skip,
+                _ if word == "normalize" => parameters.normalize = true,
                 _ => {
                     return plan_err!(
-                        "{NAME}: there is no option '{word}': possible are normalize and skip, \
-                         with a comma between them"
+                        "{NAME}: there is no option '{word}': possible are normalize and \
+                         unknown=skip, which is also written as skip, with a comma between them"
                     );
                 }
             }
@@ -106,14 +108,15 @@ fn text(index: usize, value: Option<&ScalarValue>) -> Result<Option<&str>> {
 }
 
 fn alphabet(name: &str) -> Result<Alphabet> {
-    match name.to_ascii_lowercase().as_str() {
-        "dna" => Ok(Alphabet::dna()),
-        "protein" => Ok(Alphabet::protein()),
-        _ if !name.is_ascii() => plan_err!(
+    if let Some(named) = NamedAlphabet::of_name(&name.to_ascii_lowercase()) {
+        return Ok(named.into());
+    }
+    match name.is_ascii() {
+        false => plan_err!(
             "{NAME}: argument 5, alphabet, is '{name}', and has letters beyond ASCII: a letter is one \
              byte of the sequence"
         ),
-        _ => match Alphabet::new(name.as_bytes()) {
+        true => match Alphabet::new(name.as_bytes()) {
             Ok(alphabet) => Ok(alphabet),
             Err(error) => plan_err!(
                 "{NAME}: argument 5, alphabet, is '{name}', neither 'dna' nor 'protein' nor \

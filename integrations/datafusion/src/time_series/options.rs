@@ -7,6 +7,8 @@ use datafusion::common::{DataFusionError, Result, plan_err};
 use gridstride::time_series::{Duplicates, Nan, Singletons, TimeBuckets};
 use serde::{Deserialize, Serialize};
 
+use crate::error::choice;
+
 /// The options of [`time_buckets`](super::TimeBucketsExt::time_buckets), beside what is computed.
 ///
 /// As text, options are `name=value` with commas between them; those that are not named have their
@@ -77,15 +79,8 @@ pub enum Fill {
     Value(f64),
 }
 
+const FUNCTION: &str = "time_buckets";
 const NAMES: &str = "origin, fill, duplicates, nan, singletons, ddof";
-const DUPLICATES: [(&str, Duplicates); 3] = [
-    ("keep", Duplicates::Keep),
-    ("first", Duplicates::First),
-    ("last", Duplicates::Last),
-];
-const NAN: [(&str, Nan); 2] = [("skip", Nan::Skip), ("propagate", Nan::Propagate)];
-const SINGLETONS: [(&str, Singletons); 2] = [("nan", Singletons::Nan), ("drop", Singletons::Drop)];
-
 impl FromStr for TimeBucketOptions {
     type Err = DataFusionError;
 
@@ -110,9 +105,9 @@ impl FromStr for TimeBucketOptions {
             match name {
                 "origin" => options.origin = Some(value.to_owned()),
                 "fill" => options.fill = fill(value)?,
-                "duplicates" => options.duplicates = one_of(name, value, &DUPLICATES)?,
-                "nan" => options.nan = one_of(name, value, &NAN)?,
-                "singletons" => options.singletons = one_of(name, value, &SINGLETONS)?,
+                "duplicates" => options.duplicates = choice(FUNCTION, value)?,
+                "nan" => options.nan = choice(FUNCTION, value)?,
+                "singletons" => options.singletons = choice(FUNCTION, value)?,
                 "ddof" => match value.parse() {
                     Ok(ddof) => options.ddof = ddof,
                     Err(_) => {
@@ -148,24 +143,6 @@ fn fill(value: &str) -> Result<Fill> {
     })
 }
 
-fn one_of<T: Copy>(name: &str, value: &str, values: &[(&str, T)]) -> Result<T> {
-    match values.iter().find(|(text, _)| *text == value) {
-        Some((_, found)) => Ok(*found),
-        None => {
-            let names: Vec<_> = values.iter().map(|(text, _)| *text).collect();
-            plan_err!(
-                "time_buckets: {name}={value} has to be one of {}",
-                names.join(", ")
-            )
-        }
-    }
-}
-
-fn name_of<T: PartialEq>(value: T, values: &[(&'static str, T)]) -> &'static str {
-    let found = values.iter().find(|(_, other)| *other == value);
-    found.expect("all values have names").0
-}
-
 /// Formats the options that are not the defaults, as they are parsed.
 impl fmt::Display for TimeBucketOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,19 +159,13 @@ impl fmt::Display for TimeBucketOptions {
             Fill::Value(number) => parts.push(format!("fill={number}")),
         }
         if self.duplicates != defaults.duplicates {
-            parts.push(format!(
-                "duplicates={}",
-                name_of(self.duplicates, &DUPLICATES)
-            ));
+            parts.push(format!("duplicates={}", self.duplicates));
         }
         if self.nan != defaults.nan {
-            parts.push(format!("nan={}", name_of(self.nan, &NAN)));
+            parts.push(format!("nan={}", self.nan));
         }
         if self.singletons != defaults.singletons {
-            parts.push(format!(
-                "singletons={}",
-                name_of(self.singletons, &SINGLETONS)
-            ));
+            parts.push(format!("singletons={}", self.singletons));
         }
         if self.ddof != defaults.ddof {
             parts.push(format!("ddof={}", self.ddof));
@@ -269,7 +240,7 @@ mod tests {
             ),
             (
                 "duplicates=mean",
-                "duplicates=mean has to be one of keep, first, last",
+                "duplicates is \"mean\", but possible are keep, first and last",
             ),
             (
                 "ddof=-1",

@@ -49,7 +49,7 @@ async fn planning_fails_with_a_sentence() {
         ),
         (
             "'good', 'box', 'bad', 'box', 'full'",
-            "has to be inner, left, semi or anti",
+            "but possible are inner, left, semi and anti",
         ),
         (
             "'good', 'list', 'bad', 'box'",
