@@ -31,6 +31,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("METHODS", crate::time_series::methods())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

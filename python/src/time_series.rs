@@ -27,6 +27,14 @@ pub type Buckets<'py> = (
     Vec<Bound<'py, PyAny>>,
 );
 
+/// Returns the methods that have names, and what each is.
+pub fn methods() -> Vec<(String, &'static str)> {
+    let named = Method::ALL.iter();
+    named
+        .map(|method| (method.to_string(), method.documentation()))
+        .collect()
+}
+
 /// Aggregates timestamps and values of a series, or of several whose offsets are given.
 #[pyfunction]
 #[pyo3(signature = (timestamps, values, *, offsets, every, origin, methods, fill, nan, ddof, singletons, duplicates, sort, device, stream))]

@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pandas.api.typing import Resampler
 
 from gridstride import Device, time_series
 from gridstride.time_series import aggregate, bucket_counts, round_timestamps, summarize
@@ -17,13 +18,29 @@ def points(rng, count=400, unit="s"):
     return ticks.astype(f"datetime64[{unit}]"), rng.standard_normal(count)
 
 
-METHODS = ["count", "sum", "mean", "min", "max", "first", "last", "std", "var", "median"]
+# Those that pandas has too.
+METHODS = [method for method in time_series.METHODS if hasattr(Resampler, method) or hasattr(pd.Series, method)]
+
+# Those that summaries have too.
+SUMMARISED = ["count", "sum", "mean", "min", "max", "first", "last", "std", "var"]
+
+
+def test_methods_are_documented(rng):
+    timestamps, values = points(rng, 30)
+    found = aggregate(timestamps, values, "35s", list(time_series.METHODS))
+    assert list(found) == list(time_series.METHODS) and {"count", "mean", "std", "median"} < set(found)
+    assert all(text.endswith(".") for text in time_series.METHODS.values())
+    assert "`METHODS`" in aggregate.__doc__
 
 
 def resampled(timestamps, values, every, methods=METHODS):
     """pandas' results of the buckets that have points."""
     buckets = pd.Series(values, index=pd.DatetimeIndex(timestamps)).resample(every, origin="epoch")
-    table = pd.DataFrame({method: getattr(buckets, method)() for method in methods})
+    def column(method):
+        own = getattr(buckets, method, None)
+        return own() if own else buckets.apply(lambda part: getattr(part, method)())
+
+    table = pd.DataFrame({method: column(method) for method in methods})
     return table[table["count"] > 0]
 
 
@@ -448,10 +465,10 @@ def test_summaries(device, rng, dtype):
     fine = summarize(timestamps, values, "35s", device=device)
     for every, summaries in (("35s", fine), ("70s", fine.resample("70s")), ("7min", fine.resample("70s").resample("7m"))):
         expected = resampled(timestamps, values.astype(float), every)
-        found = summaries.agg(METHODS[:-1], ddof=1)
+        found = summaries.agg(SUMMARISED, ddof=1)
         np.testing.assert_array_equal(found.starts, expected.index.to_numpy())
         assert len(summaries) == len(expected)
-        for method in METHODS[:-1]:
+        for method in SUMMARISED:
             np.testing.assert_allclose(found[method], expected[method], rtol=1e-12, atol=1e-13)
     assert repr(fine) == f"<Summaries: {len(fine)} buckets>"
 

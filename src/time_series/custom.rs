@@ -79,12 +79,3 @@ impl<A: Aggregate> Custom<A> {
         })
     }
 }
-
-/// Returns the aggregate of [`Summaries`](super::Summaries), as a user would define it.
-pub(super) fn summaries() -> Custom<time_series_kernels::Summaries> {
-    Custom::with_kernels(
-        time_series_kernels::Summaries::NEW,
-        gpu::MODULE,
-        &time_series_kernels::SUMMARIES,
-    )
-}

@@ -12,6 +12,7 @@ use super::options::TimeBuckets;
 use super::output::{
     Aggregates, BucketCounts, CustomAggregates, Summaries, index_of, require_column,
 };
+use super::states::BucketState;
 use crate::Result;
 use crate::device::{Buffer, Device, DeviceArray, DeviceView, Element, collected, copied, reserve};
 
@@ -195,13 +196,13 @@ impl<O: Element> DeviceCustomAggregates<O> {
 
 /// [`Summaries`] in the memory of a device.
 #[derive(Debug)]
-pub struct DeviceSummaries {
+pub struct DeviceSummaries<S: BucketState = Summary> {
     options: TimeBuckets,
-    buckets: DeviceCustomAggregates<Summary>,
+    buckets: DeviceCustomAggregates<S>,
 }
 
-impl DeviceSummaries {
-    pub(super) fn new(options: &TimeBuckets, buckets: DeviceCustomAggregates<Summary>) -> Self {
+impl<S: BucketState> DeviceSummaries<S> {
+    pub(super) fn new(options: &TimeBuckets, buckets: DeviceCustomAggregates<S>) -> Self {
         DeviceSummaries {
             options: options.clone(),
             buckets,
@@ -214,7 +215,7 @@ impl DeviceSummaries {
     }
 
     /// Returns the summary of each bucket.
-    pub fn summaries(&self) -> &DeviceArray<Summary, Ix1> {
+    pub fn summaries(&self) -> &DeviceArray<S, Ix1> {
         &self.buckets.results
     }
 
@@ -229,7 +230,7 @@ impl DeviceSummaries {
 
     /// Copies everything to the host, as [`DeviceAggregates::download`], where summaries can be
     /// [resampled](Summaries::resample).
-    pub fn download(&self) -> Result<Summaries> {
+    pub fn download(&self) -> Result<Summaries<S>> {
         Ok(Summaries::new(&self.options, self.buckets.download()?))
     }
 }

@@ -1,19 +1,21 @@
 //! Dispatch by element type and kind of device.
 
 use ndarray::{Array1, ArrayViewMut1, Ix1};
-use time_series_kernels::{Aggregate, Floor, Summary};
+use time_series_kernels::{Aggregate, Floor};
 
 use super::cpu::{self, Timeline};
-use super::custom::{Custom, summaries};
+use super::custom::Custom;
 use super::device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 use super::element::Dispatch;
 use super::gpu::{self, HasKernels};
 use super::input::{DeviceSeries, Rounding, Series, require_labels};
+use super::method;
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::partition;
 use super::room::Room;
+use super::states::{BucketState, with_smallest_bucket_state};
 use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
 use crate::partition::{recheck, run};
 use crate::{Device, Real, Result};
@@ -25,7 +27,7 @@ macro_rules! dispatch {
                 let whole = |device: &Device| aggregate_on(device, series);
                 match partition::aggregate_whole(devices, series, whole)? {
                     Some(found) => Ok(found),
-                    None => partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on),
+                    None => divided(devices, series),
                 }
             }
 
@@ -38,9 +40,7 @@ macro_rules! dispatch {
                 if let Some(offsets) = partition::aggregate_whole(devices, series, whole)? {
                     return Ok(offsets);
                 }
-                let found =
-                    partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on)?;
-                room.assign(found)
+                room.assign(divided(devices, series)?)
             }
 
             fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
@@ -53,12 +53,17 @@ macro_rules! dispatch {
                 }
             }
 
-            fn summaries(devices: &[Device], series: &Series<$type>) -> Result<Summaries> {
+            fn summaries<S: BucketState>(
+                devices: &[Device],
+                series: &Series<$type>,
+            ) -> Result<Summaries<S>> {
                 partition::summaries(devices, series, &summaries_on)
             }
 
-            fn summaries_device(series: &DeviceSeries<$type>) -> Result<DeviceSummaries> {
-                let found = Self::custom_device(&summaries(), series)?;
+            fn summaries_device<S: BucketState>(
+                series: &DeviceSeries<$type>,
+            ) -> Result<DeviceSummaries<S>> {
+                let found = Self::custom_device(&S::aggregate(), series)?;
                 Ok(DeviceSummaries::new(series.options, found))
             }
 
@@ -94,6 +99,13 @@ fn aggregate_on<T: Real + HasKernels>(device: &Device, series: &Series<T>) -> Re
     }
 }
 
+/// Aggregates series in partitions.
+fn divided<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Result<Aggregates> {
+    with_smallest_bucket_state!(method::state(&series.options.methods), S => {
+        partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on::<T, S>)
+    })
+}
+
 fn aggregate_into_on<T: Real + HasKernels>(
     device: &Device,
     series: &Series<T>,
@@ -107,11 +119,11 @@ fn aggregate_into_on<T: Real + HasKernels>(
     }
 }
 
-fn summaries_on<T: Real + HasKernels>(
+fn summaries_on<T: Real + HasKernels, S: BucketState>(
     device: &Device,
     series: &Series<T>,
-) -> Result<CustomAggregates<Summary>> {
-    custom_on(&summaries(), device, series)
+) -> Result<CustomAggregates<S>> {
+    custom_on(&S::aggregate(), device, series)
 }
 
 fn custom_on<T: Real + HasKernels, A: Aggregate<State: Send, Output: Element> + Send + Sync>(

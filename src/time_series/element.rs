@@ -7,6 +7,7 @@ use super::device_output::{DeviceAggregates, DeviceCustomAggregates, DeviceSumma
 use super::input::{DeviceSeries, Series};
 use super::output::{Aggregates, CustomAggregates, Summaries};
 use super::room::Room;
+use super::states::BucketState;
 use crate::device::Element;
 use crate::{Device, Real, Result};
 
@@ -29,10 +30,11 @@ pub trait Dispatch: Real {
     fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
 
     /// Summarises series on the host, with all of the devices.
-    fn summaries(devices: &[Device], series: &Series<Self>) -> Result<Summaries>;
+    fn summaries<S: BucketState>(devices: &[Device], series: &Series<Self>)
+    -> Result<Summaries<S>>;
 
     /// Summarises series in the memory of a device.
-    fn summaries_device(series: &DeviceSeries<Self>) -> Result<DeviceSummaries>;
+    fn summaries_device<S: BucketState>(series: &DeviceSeries<Self>) -> Result<DeviceSummaries<S>>;
 
     /// Aggregates series on the host by a user-defined aggregate, with all of the devices.
     fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-pub use time_series_kernels::Statistic;
+pub use time_series_kernels::{Accuracy, Statistic, Unit};
+use time_series_kernels::{State, for_each_statistic};
 
 use crate::{Error, Result};
 
@@ -11,8 +12,9 @@ const PARSE: &str = "method";
 
 /// A column of a result: a statistic of the values of each bucket, or of their rate.
 ///
-/// As text, a method is `count`, `sum`, `mean`, `min`, `max`, `first`, `last`, `std`, `var`,
-/// `median`, a percentile as `p95` or `p74.5`, or one of these behind `rate:`.
+/// As text, a method is the name of one of [`ALL`](Self::ALL), such as `mean`, a percentile as `p95`
+/// or `p74.5`, or one of these behind `rate:`. Percentiles are equal if their percentages have the same
+/// bits, so methods can be keys of maps.
 ///
 /// ```
 /// use gridstride::time_series::Method;
@@ -22,19 +24,46 @@ const PARSE: &str = "method";
 /// assert_eq!(Method::MEDIAN.to_string(), "median");
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Method {
     kind: Kind,
     is_rate: bool,
 }
 
 /// A method without the choice between values and rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Statistic(Statistic),
     /// The 50th percentile, whose name is `median`.
     Median,
-    Percentile(f64),
+    Percentile(Percent),
+}
+
+/// A percentage. It is compared by its bits: equality of `f64` has no `Eq`, and every percentage but NaN,
+/// which calls refuse, has the same bits if it is the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Percent(u64);
+
+impl Percent {
+    pub(crate) const fn new(percent: f64) -> Percent {
+        // So that -0 is called p0, too.
+        Percent((percent + 0.0).to_bits())
+    }
+
+    pub(crate) const fn get(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+impl fmt::Debug for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+/// Returns the smallest state that has all statistics of these methods.
+pub(super) fn state(methods: &[Method]) -> State {
+    State::of(methods.iter().filter_map(Method::statistic))
 }
 
 /// Statistics or percentages, each with the index of its column.
@@ -48,48 +77,30 @@ pub(super) fn split(methods: &[Method], are_rates: bool) -> (InColumns<Statistic
         match method.kind {
             Kind::Statistic(statistic) => statistics.push((column, statistic)),
             Kind::Median => percents.push((column, 50.0)),
-            Kind::Percentile(percent) => percents.push((column, percent)),
+            Kind::Percentile(percent) => percents.push((column, percent.get())),
         }
     }
     (statistics, percents)
 }
 
-macro_rules! statistics {
-    ($($(#[$doc:meta])* $name:ident = $statistic:ident, $text:literal;)*) => {
-        impl Method {$(
-            $(#[$doc])*
-            pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
-        )*}
+macro_rules! constants {
+    ($($(#[doc = $doc:literal])* $name:ident = $statistic:ident, $text:literal, $($row:tt),*;)*) => {
+        impl Method {
+            $(
+                $(#[doc = $doc])*
+                pub const $name: Method = Method::new(Kind::Statistic(Statistic::$statistic));
+            )*
 
-        const NAMES: [(&str, Method); 10] = [
-            $(($text, Method::$name),)*
-            ("median", Method::MEDIAN),
-        ];
+            /// All methods of values that have a constant. Beside these there are
+            /// [percentiles](Self::percentile) and the [rate](Self::rate) of each method.
+            ///
+            $(#[doc = concat!("- `", $text, "`:", $($doc),*)])*
+            /// - `median`: the 50th percentile.
+            pub const ALL: &[Method] = &[$(Method::$name,)* Method::MEDIAN];
+        }
     };
 }
-statistics! {
-    /// The number of values.
-    COUNT = Count, "count";
-    /// The sum, 0 without values: rounded about once, whatever the number of values, and infinite
-    /// only if the exact sum is beyond the range of `f64`.
-    SUM = Sum, "sum";
-    /// The sum divided by the number of values: finite if all values are finite.
-    MEAN = Mean, "mean";
-    /// The smallest value. Of zeros with different signs it is the first.
-    MIN = Min, "min";
-    /// The largest value. Of zeros with different signs it is the first.
-    MAX = Max, "max";
-    /// The first value.
-    FIRST = First, "first";
-    /// The last value.
-    LAST = Last, "last";
-    /// The square root of [`VAR`](Self::VAR), even if the variance is beyond the range of `f64`.
-    STD = Std, "std";
-    /// The sum of squared deviations from the mean, divided by the number of values less
-    /// [`ddof`](super::TimeBuckets::ddof). Exactly 0 for equal values, NaN if a value is infinite
-    /// or NaN. The [relative error](super#accuracy) does not depend on the mean.
-    VAR = Var, "var";
-}
+for_each_statistic!(constants);
 
 impl Method {
     /// The 50th percentile: the middle value, or the mean of the two middle values.
@@ -103,8 +114,7 @@ impl Method {
     /// an infinite value; between −∞ and another value it is NaN. If v₁ − v₀ overflows, the
     /// percentile is v₀·(1 − h + ⌊h⌋) + v₁·(h − ⌊h⌋). In the ascending order −0 comes before 0.
     pub const fn percentile(percent: f64) -> Method {
-        // So that -0 is called p0, too.
-        Method::new(Kind::Percentile(percent + 0.0))
+        Method::new(Kind::Percentile(Percent::new(percent)))
     }
 
     /// Returns the same method of the rate: of the difference of each value to the value before it
@@ -135,24 +145,75 @@ impl Method {
         }
     }
 
+    /// Returns what the method is, as sentences. That of a rate says what is computed of rates.
+    ///
+    /// ```
+    /// use gridstride::time_series::Method;
+    ///
+    /// assert_eq!(Method::COUNT.rate().documentation(), "The number of values.");
+    /// ```
+    pub fn documentation(&self) -> &'static str {
+        match self.kind {
+            Kind::Statistic(statistic) => statistic.documentation(),
+            Kind::Median => {
+                "The 50th percentile: the middle value, or the mean of the two middle values."
+            }
+            Kind::Percentile(_) => {
+                "The value below which so many of 100 values are, interpolated linearly."
+            }
+        }
+    }
+
+    /// Returns the names of [`ALL`](Self::ALL) with commas between them, for messages.
+    ///
+    /// ```
+    /// use gridstride::time_series::Method;
+    ///
+    /// assert!(Method::names().starts_with("count, sum, mean, "));
+    /// ```
+    pub fn names() -> String {
+        let names: Vec<_> = Method::ALL.iter().map(Method::to_string).collect();
+        names.join(", ")
+    }
+
+    /// Returns what the results count or measure; of a rate that of the same method of values.
+    pub fn unit(&self) -> Unit {
+        self.statistic().map_or(Unit::Value, Statistic::unit)
+    }
+
+    /// Returns the [bound](super#accuracy) on the error of results.
+    pub fn accuracy(&self) -> Accuracy {
+        self.statistic()
+            .map_or(Accuracy::Exact, Statistic::accuracy)
+    }
+
+    /// Returns the statistic, unless the method is a percentile.
+    pub(super) fn statistic(&self) -> Option<Statistic> {
+        match self.kind {
+            Kind::Statistic(statistic) => Some(statistic),
+            Kind::Median | Kind::Percentile(_) => None,
+        }
+    }
+
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Whether the method is a percentile, such as the median.
     pub(crate) fn is_percentile(&self) -> bool {
-        !matches!(self.kind, Kind::Statistic(_))
+        self.statistic().is_none()
     }
 
     /// Whether the method needs more values than `ddof`.
     pub(crate) fn needs_degrees_of_freedom(&self) -> bool {
-        matches!(self.kind, Kind::Statistic(Statistic::Std | Statistic::Var))
+        self.statistic()
+            .is_some_and(Statistic::needs_degrees_of_freedom)
     }
 
     pub(crate) fn check(&self, operation: &'static str) -> Result<()> {
         match self.kind {
-            Kind::Percentile(percent) if !(0.0..=100.0).contains(&percent) => {
-                let message = format!("percentile {percent} is not from 0 to 100");
+            Kind::Percentile(percent) if !(0.0..=100.0).contains(&percent.get()) => {
+                let message = format!("percentile {} is not from 0 to 100", percent.get());
                 Err(Error::input(operation, message))
             }
             _ => Ok(()),
@@ -166,11 +227,9 @@ impl fmt::Display for Method {
             f.write_str("rate:")?;
         }
         match self.kind {
-            Kind::Percentile(percent) => write!(f, "p{percent}"),
-            kind => {
-                let name = NAMES.iter().find(|(_, method)| method.kind == kind);
-                f.write_str(name.expect("all others have a name").0)
-            }
+            Kind::Statistic(statistic) => f.write_str(statistic.name()),
+            Kind::Median => f.write_str("median"),
+            Kind::Percentile(percent) => write!(f, "p{}", percent.get()),
         }
     }
 }
@@ -186,7 +245,8 @@ impl FromStr for Method {
             }
             return Ok(method.rate());
         }
-        if let Some((_, method)) = NAMES.iter().find(|(name, _)| *name == text) {
+        let mut named = Method::ALL.iter();
+        if let Some(method) = named.find(|method| method.to_string() == text) {
             return Ok(*method);
         }
         let digits = text.strip_prefix('p').ok_or_else(|| unknown(text))?;
@@ -204,7 +264,7 @@ impl FromStr for Method {
 }
 
 fn unknown(text: &str) -> Error {
-    let names = NAMES.map(|(name, _)| name).join(", ");
+    let names = Method::names();
     let message = format!(
         "{text:?} is no method: there are {names}, percentiles as p95 or p74.5, and each behind rate:"
     );

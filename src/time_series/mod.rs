@@ -82,6 +82,7 @@ mod output;
 mod partition;
 pub mod reference;
 mod room;
+mod states;
 
 pub use calls::{
     aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
@@ -93,7 +94,8 @@ pub use device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 pub use element::Value;
-pub use method::{Method, Statistic};
+pub use method::{Accuracy, Method, Statistic, Unit};
 pub use options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
 pub use output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
-pub use time_series_kernels::{Aggregate, Kernels, Point, Summary};
+pub use states::*;
+pub use time_series_kernels::{Aggregate, Kernels, Point};

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use ndarray::{Array1, ArrayView1};
-use time_series_kernels::{Statistics, Summary};
+use time_series_kernels::{State, Summary};
 
 use super::input::{floor, without_label};
 use super::method::{Kind, Method};
 use super::options::TimeBuckets;
+use super::states::BucketState;
 use crate::device::{Element, collected, copied, packed, reserve};
 use crate::error::During;
 use crate::{Error, Result};
@@ -155,8 +156,9 @@ pub struct BucketCounts {
     pub counts: Array1<u32>,
 }
 
-/// Summaries of buckets: number, sum, squared deviations, extremes, first and last value. Summaries
-/// of coarser buckets, and all methods except percentiles and rates, are computed from them.
+/// Summaries of buckets, by default number, sum, squared deviations, extremes, first and last value.
+/// Summaries of coarser buckets, and all methods that [`has`](Self::has) names, are computed from
+/// them.
 ///
 /// ```
 /// use gridstride::Device;
@@ -173,14 +175,14 @@ pub struct BucketCounts {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summaries {
+pub struct Summaries<S: BucketState = Summary> {
     granularity: i64,
     origin: i64,
-    buckets: CustomAggregates<Summary>,
+    buckets: CustomAggregates<S>,
 }
 
-impl Summaries {
-    pub(super) fn new(options: &TimeBuckets, buckets: CustomAggregates<Summary>) -> Summaries {
+impl<S: BucketState> Summaries<S> {
+    pub(super) fn new(options: &TimeBuckets, buckets: CustomAggregates<S>) -> Summaries<S> {
         Summaries {
             granularity: options.granularity,
             origin: options.origin,
@@ -194,8 +196,22 @@ impl Summaries {
     }
 
     /// Returns the summary of each bucket.
-    pub fn summaries(&self) -> ArrayView1<'_, Summary> {
+    pub fn summaries(&self) -> ArrayView1<'_, S> {
         self.buckets.results()
+    }
+
+    /// Whether [`columns`](Self::columns) takes a method: no percentile and no rate, and a
+    /// statistic that the state of a bucket has.
+    ///
+    /// ```
+    /// use gridstride::time_series::{Method, Summaries, Summary};
+    ///
+    /// assert!(Summaries::<Summary>::has(Method::STD));
+    /// assert!(!Summaries::<Summary>::has(Method::MEDIAN));
+    /// ```
+    pub fn has(method: Method) -> bool {
+        let of_values = !method.is_rate() && !method.is_percentile();
+        of_values && State::of(method.statistic()) <= S::STATE
     }
 
     /// Returns the index of each series' first bucket, and at the end the number of buckets.
@@ -209,7 +225,7 @@ impl Summaries {
     /// # Errors
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `granularity` is a multiple of
     /// this granularity.
-    pub fn resample(&self, granularity: i64) -> Result<Summaries> {
+    pub fn resample(&self, granularity: i64) -> Result<Summaries<S>> {
         if granularity < self.granularity || granularity % self.granularity != 0 {
             let message = format!(
                 "the granularity {granularity} is not a multiple of that of the summaries, {}",
@@ -220,7 +236,7 @@ impl Summaries {
         let floor = floor(RESAMPLE, granularity, self.origin)?;
         let mut offsets = Vec::new();
         reserve(&mut offsets, self.offsets().len()).during(RESAMPLE)?;
-        let (mut starts, mut summaries) = (Vec::new(), Vec::<Summary>::new());
+        let (mut starts, mut summaries) = (Vec::new(), Vec::<S>::new());
         offsets.push(0);
         for series in self.offsets().windows(2) {
             let first = starts.len();
@@ -259,17 +275,21 @@ impl Summaries {
     /// [`TimeBuckets::ddof`].
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for percentiles and rates.
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) for methods that the summaries do not
+    /// [have](Self::has).
     pub fn columns(&self, methods: &[Method], ddof: u32) -> Result<Aggregates> {
         let column = |method: &Method| match method.kind() {
-            Kind::Statistic(statistic) if !method.is_rate() => {
-                let number = |summary: &Summary| summary.statistic(statistic, f64::from(ddof));
+            Kind::Statistic(statistic) if Self::has(*method) => {
+                let number = |summary: &S| summary.statistic(statistic, f64::from(ddof));
                 let numbers = collected(self.buckets.results.iter().map(number));
                 Ok(numbers.during(COLUMNS)?.into())
             }
             _ => {
+                let told = Method::ALL.iter().filter(|method| Self::has(**method));
+                let told: Vec<_> = told.map(Method::to_string).collect();
                 let message = format!(
-                    "summaries do not tell {method}: they have neither percentiles nor rates"
+                    "summaries do not tell {method}: they have neither percentiles nor rates, but {}",
+                    told.join(", ")
                 );
                 Err(Error::input(COLUMNS, message))
             }

@@ -141,7 +141,7 @@ fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
     let has_nan = values.iter().any(|value| value.is_nan());
     let statistic = match kind {
         Kind::Median => return percentile(values, 50.0),
-        Kind::Percentile(percent) => return percentile(values, percent),
+        Kind::Percentile(percent) => return percentile(values, percent.get()),
         Kind::Statistic(statistic) => statistic,
     };
     match statistic {

@@ -35,11 +35,14 @@ pub struct Args {
     )]
     pub every: Option<Every>,
 
-    /// What to compute: count, sum, mean, min, max, first, last, std, var, median, a percentile
-    /// such as p95 or p74.5, or rate: followed by one of these, for the differences between
-    /// successive values.
     #[arg(
         long,
+        help = format!(
+            "What to compute: {}, a percentile such as p95 or p74.5, or rate: followed by one of these, for the \
+             differences between successive values",
+            Method::names()
+        ),
+        long_help = methods_help(),
         value_name = "METHODS",
         value_delimiter = ',',
         default_value = "mean,min,max",
@@ -140,6 +143,16 @@ fn unit() -> impl TypedValueParser<Value = Unit> {
         let unit = Unit::ALL.into_iter().find(|unit| unit.name() == name);
         unit.expect("one of the possible values")
     })
+}
+
+/// The help on methods: what each is.
+fn methods_help() -> String {
+    let mut help = String::from("What to compute, with commas between the names:\n");
+    for method in Method::ALL {
+        help += &format!("- {method}: {}\n", method.documentation());
+    }
+    help + "- a percentile such as p95 or p74.5, interpolated linearly\n\
+            - rate: followed by one of these, for the differences between successive values"
 }
 
 impl Args {

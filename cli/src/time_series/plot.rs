@@ -10,7 +10,7 @@ use colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 use files::points::Points;
 use files::text::shortened;
 use files::time::{Every, timestamp};
-use gridstride::time_series::{Aggregates, Method};
+use gridstride::time_series::{Aggregates, Method, Unit};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -58,50 +58,28 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Methods with numbers of the same unit, by their places among the columns.
 struct Strip {
     /// Values, and what they are below in a rate: of it.
-    unit: Unit,
+    axis: Axis,
     columns: Vec<usize>,
 }
 
 /// What numbers of a method are.
 #[derive(Clone, Copy, PartialEq)]
-struct Unit {
+struct Axis {
     is_rate: bool,
-    kind: Kind,
+    unit: Unit,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Value,
-    Deviation,
-    Variance,
-    Sum,
-    Count,
-}
-
-const VALUES: Unit = Unit {
+const VALUES: Axis = Axis {
     is_rate: false,
-    kind: Kind::Value,
+    unit: Unit::Value,
 };
 
-impl Unit {
-    fn of(method: Method) -> Unit {
-        let kind = [
-            (Method::STD, Kind::Deviation),
-            (Method::VAR, Kind::Variance),
-            (Method::SUM, Kind::Sum),
-            (Method::COUNT, Kind::Count),
-        ];
-        let is_it = |known: Method| [known, known.rate()].contains(&method);
-        let kind = kind.into_iter().find(|(known, _)| is_it(*known));
-        Unit {
+impl Axis {
+    fn of(method: Method) -> Axis {
+        Axis {
             is_rate: method.is_rate(),
-            kind: kind.map_or(Kind::Value, |(_, kind)| kind),
+            unit: method.unit(),
         }
-    }
-
-    /// Whether its numbers are none below 0, and to be seen from there.
-    fn is_from_zero(self) -> bool {
-        matches!(self.kind, Kind::Deviation | Kind::Variance | Kind::Count)
     }
 }
 
@@ -157,15 +135,15 @@ pub fn draw(source: &str, every: &Every, points: &Points, found: &Aggregates) ->
 /// Methods by unit, values first.
 fn strips(methods: &[Method]) -> Vec<Strip> {
     let mut strips = vec![Strip {
-        unit: VALUES,
+        axis: VALUES,
         columns: Vec::new(),
     }];
     for (column, &method) in methods.iter().enumerate() {
-        let unit = Unit::of(method);
-        match strips.iter_mut().find(|strip| strip.unit == unit) {
+        let axis = Axis::of(method);
+        match strips.iter_mut().find(|strip| strip.axis == axis) {
             Some(strip) => strip.columns.push(column),
             None => strips.push(Strip {
-                unit,
+                axis,
                 columns: vec![column],
             }),
         }
@@ -231,7 +209,10 @@ impl Drawn<'_> {
             .iter()
             .flat_map(|column| [column.lowest, column.highest]);
         let shown = shown.chain(lines.iter().flatten().flatten().copied());
-        let numbers = range(shown.map(|(_, number)| number), strip.unit.is_from_zero());
+        let numbers = range(
+            shown.map(|(_, number)| number),
+            strip.axis.unit.is_from_zero(),
+        );
 
         let (area, legend) = area.split_horizontally(WIDTH - RIGHT);
         let axis = TimeAxis::new(self.times.clone(), TICKS);
@@ -241,7 +222,7 @@ impl Drawn<'_> {
             .x_label_area_size(if is_last { BELOW } else { 0 })
             .y_label_area_size(LEFT)
             .build_cartesian_2d(axis, numbers)?;
-        let is_panel = strip.unit == VALUES;
+        let is_panel = strip.axis == VALUES;
         chart
             .configure_mesh()
             .y_labels(if is_panel { 6 } else { 3 })
@@ -306,7 +287,7 @@ impl Drawn<'_> {
             y += 18;
             anyhow::Ok(())
         };
-        if strip.unit == VALUES {
+        if strip.axis == VALUES {
             entry("points", POINTS, false)?;
         }
         for &i in &strip.columns {
@@ -321,7 +302,7 @@ impl Drawn<'_> {
 
     /// The points, in a panel of values.
     fn points(&self, strip: &Strip) -> Vec<thinned::Column> {
-        if strip.unit != VALUES {
+        if strip.axis != VALUES {
             return Vec::new();
         }
         let Points {

@@ -1,28 +1,30 @@
 //! The expected aggregates of time series, and how far a result may be from them.
 
-use gridstride::time_series::{Aggregates, Method, TimeBuckets, Value, reference};
+use gridstride::time_series::{
+    Accuracy, Aggregates, Method, Summaries, Summary, TimeBuckets, Value, reference,
+};
 use ndarray::ArrayView1;
 
 /// All methods, of values and of rates, some percentiles among them.
 pub fn all_methods() -> Vec<Method> {
-    let of_values = STATISTICS.into_iter().chain(percentiles());
+    let of_values = statistics().into_iter().chain(percentiles());
     of_values
         .flat_map(|method| [method, method.rate()])
         .collect()
 }
 
+/// All methods with a name except the median.
+pub fn statistics() -> Vec<Method> {
+    let named = Method::ALL.iter().copied();
+    named.filter(|&method| method != Method::MEDIAN).collect()
+}
+
 /// The methods that summaries can answer.
-pub const STATISTICS: [Method; 9] = [
-    Method::COUNT,
-    Method::SUM,
-    Method::MEAN,
-    Method::MIN,
-    Method::MAX,
-    Method::FIRST,
-    Method::LAST,
-    Method::STD,
-    Method::VAR,
-];
+pub fn summarised() -> Vec<Method> {
+    let mut methods = statistics();
+    methods.retain(|&method| Summaries::<Summary>::has(method));
+    methods
+}
 
 pub fn percentiles() -> [Method; 6] {
     let [low, quarter, odd, high, all] = [0.0, 25.0, 74.5, 95.0, 100.0].map(Method::percentile);
@@ -34,6 +36,15 @@ pub fn label(timestamp: i64, granularity: i64, origin: i64) -> Option<i64> {
     let [timestamp, granularity, origin] = [timestamp, granularity, origin].map(i128::from);
     let label = origin + (timestamp - origin).div_euclid(granularity) * granularity;
     i64::try_from(label).ok()
+}
+
+/// Returns how far two results of the same values may be apart if they were merged otherwise. Sums
+/// carry their errors along: rounded sums differ by the last bit at most. All else is the same.
+pub fn apart(method: Method, result: f64) -> f64 {
+    match method.accuracy() {
+        Accuracy::Exact => 0.0,
+        _ => 4.0 * f64::EPSILON * result.abs(),
+    }
 }
 
 /// Compares a result with the reference: sums and the statistics made of sums up to the bounds of
@@ -122,12 +133,12 @@ fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {
     let in_squares = 50.0 * count * additions * additions * U * U;
     let in_variance = |variance: f64| (6.0 * U + in_squares) * variance;
     const SMALLEST: f64 = f64::from_bits(1);
-    let name = method.to_string();
-    match name.strip_prefix("rate:").unwrap_or(&name) {
-        "sum" => 3.0 * U * expected.abs() + in_sum,
-        "mean" => 5.0 * U * expected.abs() + in_sum / count,
-        "var" => in_variance(expected) + 2.0 * SMALLEST,
-        "std" => in_variance(1.0) * expected * (1.0 + U) + 3.0 * U * expected,
-        _ => 0.0,
+    match method.accuracy() {
+        Accuracy::Exact => 0.0,
+        Accuracy::Sum => 3.0 * U * expected.abs() + in_sum,
+        Accuracy::Mean => 5.0 * U * expected.abs() + in_sum / count,
+        Accuracy::Variance => in_variance(expected) + 2.0 * SMALLEST,
+        Accuracy::Deviation => in_variance(1.0) * expected * (1.0 + U) + 3.0 * U * expected,
+        _ => unimplemented!("the bound of {method}"),
     }
 }

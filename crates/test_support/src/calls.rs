@@ -15,7 +15,7 @@ use gridstride::primitives::{exclusive_sums, exclusive_sums_into, sort_keys, sor
 use gridstride::sequences::Sequences;
 use gridstride::tensor_sketch::{Form, Tables, TensorSketch};
 use gridstride::time_series::{
-    Aggregates, BucketCounts, Fill, Method, Order, TimeBuckets, bucket_counts,
+    Aggregates, BucketCounts, Fill, Method, Order, Summary, TimeBuckets, bucket_counts,
     bucket_counts_device, round_timestamps, round_timestamps_device,
     round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
     round_timestamps_into,
@@ -675,6 +675,12 @@ pub static CALLS: &[Call] = calls! {
         let found = buckets().summaries_series(on, &d.point_offsets, timestamps, values)?;
         Ok(columns(found.columns(&OF_SUMMARIES, 0)?))
     },
+    "summaries_of": |d, on| {
+        let (timestamps, values) = (d.timestamps.view(), d.values.view());
+        let found =
+            buckets().summaries_of::<Summary, _>(on, &d.point_offsets, timestamps, values)?;
+        Ok(columns(found.columns(&OF_SUMMARIES, 0)?))
+    },
     "aggregate_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
         Ok(columns(buckets().aggregate_device(&timestamps, &values)?.download()?))
@@ -692,6 +698,12 @@ pub static CALLS: &[Call] = calls! {
     "summaries_series_device": |d, on| {
         let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
         let found = buckets().summaries_series_device(&d.point_offsets, &timestamps, &values)?;
+        Ok(columns(found.download()?.columns(&OF_SUMMARIES, 0)?))
+    },
+    "summaries_of_device": |d, on| {
+        let (timestamps, values) = (on[0].upload(&d.timestamps)?, on[0].upload(&d.values)?);
+        let offsets = &d.point_offsets;
+        let found = buckets().summaries_of_device::<Summary, _>(offsets, &timestamps, &values)?;
         Ok(columns(found.download()?.columns(&OF_SUMMARIES, 0)?))
     },
     "bucket_counts": |d, on| Ok(counts(bucket_counts(on, d.timestamps.view(), 35, 0)?)),

@@ -45,15 +45,18 @@ impl<S: Statistics + 'static> Results<StatesOf<S>> for Columns {
     #[inline(always)]
     unsafe fn write(&self, _: &StatesOf<S>, bucket: usize, state: S) {
         // All threads take the same of these branches.
-        unrolled! { number in [0 1 2 3 4 5 6 7 8] {
-            let statistic = Statistic::ALL[number];
-            let column = self.places >> (4 * number) & 0xf;
-            if S::has(statistic) && column != 0xf {
-                let place = bucket + column as usize * self.stride;
-                // SAFETY: by the contract of `Results::write`, each column has room for the bucket.
-                unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
-            }
-        }}
+        macro_rules! write_columns {
+            ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {$(
+                let statistic = Statistic::$name;
+                let column = self.places >> (4 * statistic as u32) & 0xf;
+                if S::has(statistic) && column != 0xf {
+                    let place = bucket + column as usize * self.stride;
+                    // SAFETY: by the contract of `Results::write`, each column has room for the bucket.
+                    unsafe { self.elements.set(place, state.statistic(statistic, self.ddof)) };
+                }
+            )*};
+        }
+        for_each_statistic!(write_columns);
     }
 }
 

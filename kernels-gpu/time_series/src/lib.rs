@@ -2,6 +2,9 @@
 //! made. `gridstride::time_series` launches them.
 #![no_std]
 
+#[macro_use]
+mod statistic;
+
 mod aggregate;
 mod exact_sum;
 mod floor;
@@ -23,7 +26,6 @@ mod segments;
 mod series;
 mod short;
 mod stage;
-mod statistic;
 mod statistics;
 mod summary;
 mod sums;
@@ -37,16 +39,7 @@ pub use aggregate::{Aggregate, Point};
 pub use exact_sum::ExactSum;
 pub use floor::Floor;
 pub use join::{Join, Units, join, shared_bytes as join_shared_bytes};
-pub use kernels::{
-    Columns, Parameter, counts, join_rows, join_statistics, join_sums, reduce_rows,
-    short_join_statistics, short_join_sums, short_statistics_f32, short_statistics_f64,
-    short_statistics_of_differences_f32, short_statistics_of_differences_f64, short_sums_f32,
-    short_sums_f64, short_sums_of_differences_f32, short_sums_of_differences_f64, statistics_f32,
-    statistics_f64, statistics_of_differences_f32, statistics_of_differences_f64, summaries_join,
-    summaries_reduce, sums_f32, sums_f64, sums_of_differences_f32, sums_of_differences_f64,
-};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use kernels::{JoinKernel, Kernels, ReduceKernel, SUMMARIES};
+pub use kernels::*;
 pub use keys::{Bucketed, Percentiles, interpolated};
 pub use percentiles::{
     BINS, CANDIDATES, CLASSES, HUGE_THREADS, HUGE_TILE, Huge, HugeState, LONG, LONG_THREADS,
@@ -69,7 +62,7 @@ pub use rows::{
 };
 pub use segments::Pieces;
 pub use series::{BOUND_THREADS, bound_tiles, buckets_of_series, mark_series};
-pub use statistic::Statistic;
+pub use statistic::{Accuracy, State, Statistic, Unit};
 pub use statistics::{StatesOf, Statistics};
 pub use summary::{Summaries, Summary};
 pub use sums::Sums;

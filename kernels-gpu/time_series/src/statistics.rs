@@ -7,10 +7,12 @@ use cuda_std::DeviceParam;
 use cuda_std::warp::WarpValue;
 
 use crate::aggregate::{Aggregate, Point};
-use crate::statistic::Statistic;
+use crate::statistic::{State, Statistic};
 
 /// The states of the library's own statistics.
 pub trait Statistics: WarpValue {
+    /// Which state this is.
+    const STATE: State;
     /// No values.
     const EMPTY: Self;
     /// The state of no values, for a bucket that has this value.
@@ -24,7 +26,10 @@ pub trait Statistics: WarpValue {
     /// Of the values of both.
     fn merge(self, later: Self) -> Self;
     /// Whether this state has a statistic.
-    fn has(statistic: Statistic) -> bool;
+    #[inline(always)]
+    fn has(statistic: Statistic) -> bool {
+        statistic.state() as u32 <= Self::STATE as u32
+    }
     /// A statistic that this state has; `ddof` is what the variance's divisor is below the number
     /// of values.
     fn statistic(self, statistic: Statistic, ddof: f64) -> f64;

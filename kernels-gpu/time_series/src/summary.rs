@@ -7,7 +7,7 @@ use cuda_std::warp::WarpValue;
 
 use crate::exact_sum::{ExactSum, two_product, two_sum};
 use crate::scale::{Scale, has_room, is_ordinary};
-use crate::statistic::Statistic;
+use crate::statistic::{State, Statistic};
 use crate::statistics::{StatesOf, Statistics};
 
 /// All that the statistics need.
@@ -22,11 +22,11 @@ use crate::statistics::{StatesOf, Statistics};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The sum at the scale.
-    sum: ExactSum,
+    pub(crate) sum: ExactSum,
     /// The sum of squared deviations from the shift, at the square of the scale.
-    squares: ExactSum,
+    pub(crate) squares: ExactSum,
     /// What deviations are from, at the scale.
-    shift: f64,
+    pub(crate) shift: f64,
     /// The smallest value, NaN if there is a NaN, infinity if there is none.
     pub min: f64,
     /// The largest value, alike.
@@ -37,7 +37,7 @@ pub struct Summary {
     pub last: f64,
     /// How many values.
     pub count: u32,
-    scale: Scale,
+    pub(crate) scale: Scale,
 }
 
 // SAFETY: `repr(C)` of numbers that fill it, without gaps; all bits are values.
@@ -86,7 +86,7 @@ fn larger<const MAY_BE_NAN: bool>(a: f64, b: f64) -> f64 {
 
 /// Σd of n deviations d from a shift, and its rounding errors, from the sum of the values.
 #[inline(always)]
-fn deviations(sum: ExactSum, count: f64, shift: f64) -> (f64, f64) {
+pub(crate) fn deviations(sum: ExactSum, count: f64, shift: f64) -> (f64, f64) {
     let (product, rest) = two_product(count, shift);
     let (deviations, lost) = two_sum(sum.high, -product);
     two_sum(deviations, lost + (sum.low - rest))
@@ -95,7 +95,7 @@ fn deviations(sum: ExactSum, count: f64, shift: f64) -> (f64, f64) {
 impl Summary {
     /// The summary of one value.
     #[inline(always)]
-    fn of(value: f64) -> Summary {
+    pub(crate) fn of(value: f64) -> Summary {
         let scale = Scale::of(value);
         let scaled = scale.apply(value);
         Summary {
@@ -113,7 +113,7 @@ impl Summary {
 
     /// The same with its sums at another scale.
     #[inline(always)]
-    fn at(self, scale: Scale) -> Summary {
+    pub(crate) fn at(self, scale: Scale) -> Summary {
         let power = self.scale.to(scale);
         Summary {
             sum: self.sum.scaled(power),
@@ -124,17 +124,26 @@ impl Summary {
         }
     }
 
+    /// Whether all values are zero.
+    #[inline(always)]
+    pub(crate) fn is_zero(&self) -> bool {
+        (self.min == 0.0) & (self.max == 0.0) & (self.shift == 0.0)
+    }
+
     /// The lowest scale that the values allow: zeros fit any.
     #[inline(always)]
-    fn lowest_scale(&self) -> Scale {
-        let is_zero = (self.min == 0.0) & (self.max == 0.0) & (self.shift == 0.0);
-        if is_zero { Scale::UP } else { self.scale }
+    pub(crate) fn lowest_scale(&self) -> Scale {
+        if self.is_zero() {
+            Scale::UP
+        } else {
+            self.scale
+        }
     }
 
     /// The same with deviations from another shift: Σ(d + δ)² = Σd² + δ·(2·Σd + n·δ),
     /// δ = shift − other shift.
     #[inline(always)]
-    fn about(self, shift: f64) -> Summary {
+    pub(crate) fn about(self, shift: f64) -> Summary {
         let count = self.count as f64;
         let (step, step_low) = two_sum(self.shift, -shift);
         let (moved, moved_low) = deviations(self.sum, count, self.shift);
@@ -152,7 +161,7 @@ impl Summary {
 
     /// The summary of both, which have the same shift and scale.
     #[inline(always)]
-    fn merge_aligned<const MAY_BE_NAN: bool>(self, later: Summary) -> Summary {
+    pub(crate) fn merge_aligned<const MAY_BE_NAN: bool>(self, later: Summary) -> Summary {
         Summary {
             sum: self.sum.merge(later.sum),
             squares: self.squares.merge(later.squares),
@@ -225,6 +234,7 @@ impl Summary {
 pub type Summaries = StatesOf<Summary>;
 
 impl Statistics for Summary {
+    const STATE: State = State::Summary;
     const EMPTY: Summary = Summary {
         sum: ExactSum::ZERO,
         squares: ExactSum::ZERO,
@@ -293,11 +303,6 @@ impl Statistics for Summary {
     }
 
     #[inline(always)]
-    fn has(_: Statistic) -> bool {
-        true
-    }
-
-    #[inline(always)]
     fn statistic(self, statistic: Statistic, ddof: f64) -> f64 {
         let count = self.count as f64;
         let of_values = |value| if self.count == 0 { f64::NAN } else { value };
@@ -310,7 +315,8 @@ impl Statistics for Summary {
             Statistic::First => of_values(self.first),
             Statistic::Last => of_values(self.last),
             Statistic::Std => self.scale.undo(float::sqrt_f64(self.variance(ddof))),
-            Statistic::Var => self.scale.undo(self.scale.undo(self.variance(ddof))),
+            // The variance: there is no other that a summary has.
+            _ => self.scale.undo(self.scale.undo(self.variance(ddof))),
         }
     }
 }

@@ -6,7 +6,7 @@ use cuda_std::warp::WarpValue;
 
 use crate::exact_sum::ExactSum;
 use crate::scale::{Scale, has_room, is_large};
-use crate::statistic::Statistic;
+use crate::statistic::{State, Statistic};
 use crate::statistics::Statistics;
 
 /// Number and sum.
@@ -64,6 +64,7 @@ impl WarpValue for Sums {
 }
 
 impl Statistics for Sums {
+    const STATE: State = State::Sums;
     const EMPTY: Sums = Sums {
         sum: ExactSum::ZERO,
         count: 0,
@@ -105,14 +106,6 @@ impl Statistics for Sums {
         }
         cold_path();
         self.at(Scale::DOWN).merge_aligned(later.at(Scale::DOWN))
-    }
-
-    #[inline(always)]
-    fn has(statistic: Statistic) -> bool {
-        matches!(
-            statistic,
-            Statistic::Count | Statistic::Sum | Statistic::Mean
-        )
     }
 
     #[inline(always)]

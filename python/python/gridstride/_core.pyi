@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self
 
 __all__ = [
+    "METHODS",
     "Alphabet",
     "BoxSlices",
     "Device",
@@ -43,6 +44,7 @@ __all__ = [
     "summarize",
 ]
 
+METHODS: list[tuple[str, str]]
 __version__: str
 
 @final

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "METHODS",
     "BucketCounts",
     "Buckets",
     "DeviceBuckets",
@@ -29,6 +30,9 @@ __all__ = [
     "round_timestamps",
     "summarize",
 ]
+
+METHODS: dict[str, str] = dict(_core.METHODS)
+"""What `aggregate` computes, by name, except percentiles and rates."""
 
 
 class Buckets(Mapping[str, NDArray[np.float64]]):
@@ -201,8 +205,8 @@ def aggregate(
         The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '1.5h' or '1d'; the
         units are ns, us, ms, s, m or min, h, d and w.
     methods : str or sequence of str
-        What to compute: 'count', 'sum', 'mean', 'min', 'max', 'first', 'last', 'std', 'var', 'median', percentiles as
-        'p95', and each of them behind 'rate:', which means the differences of successive values.
+        What to compute: names in `METHODS`, which says what each is, such as 'mean' or 'std'; percentiles as 'p95';
+        and each of them behind 'rate:', which means the differences of successive values.
     series : array_like or column, optional
         The label of each point's series. The points of a series need not be neighbours, but are not copied if they are.
     offsets : array_like, optional

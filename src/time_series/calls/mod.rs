@@ -22,6 +22,7 @@ use super::options::TimeBuckets;
 #[allow(unused_imports, reason = "for links")]
 use super::options::{Nan, Order};
 use super::output::{Aggregates, CustomAggregates, Summaries};
+use super::states::BucketState;
 use crate::device::Element;
 use crate::error::During;
 use crate::{DeviceSet, Result};
@@ -164,6 +165,31 @@ impl TimeBuckets {
     ) -> Result<Summaries> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("summaries", self, &offsets, timestamps, values)?;
+        T::summaries(devices.devices(), &series).during(series.operation)
+    }
+
+    /// As [`summaries_series`](Self::summaries_series), but with a state of your choice for each bucket,
+    /// which may have more statistics than a [`Summary`](super::Summary).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::time_series::{Method, Summary, TimeBuckets};
+    /// use ndarray::array;
+    ///
+    /// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
+    /// let found = TimeBuckets::every(5)
+    ///     .summaries_of::<Summary, _>(&Device::auto(), &[0, 3], timestamps.view(), values.view())?;
+    /// assert_eq!(found.columns(&[Method::SUM], 1)?.column(0), array![3.0, 4.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn summaries_of<S: BucketState, T: Value>(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        offsets: &[usize],
+        timestamps: ArrayView1<i64>,
+        values: ArrayView1<T>,
+    ) -> Result<Summaries<S>> {
+        let series = Series::new("summaries_of", self, offsets, timestamps, values)?;
         T::summaries(devices.devices(), &series).during(series.operation)
     }
 

@@ -13,6 +13,7 @@ use crate::time_series::device_output::{
 use crate::time_series::element::Value;
 use crate::time_series::input::DeviceSeries;
 use crate::time_series::options::TimeBuckets;
+use crate::time_series::states::BucketState;
 
 impl TimeBuckets {
     /// As [`aggregate`](Self::aggregate), but takes arrays in a device's memory and leaves the
@@ -130,6 +131,19 @@ impl TimeBuckets {
     ) -> Result<DeviceSummaries> {
         let series =
             DeviceSeries::new("summaries_series_device", self, offsets, timestamps, values)?;
+        let _ordered = series.device().ordered_with(&[values.device()])?;
+        T::summaries_device(&series).during(series.operation)
+    }
+
+    /// As [`summaries_of`](Self::summaries_of), but for arrays in a device's memory: see
+    /// [`aggregate_device`](Self::aggregate_device). The offsets are on the host.
+    pub fn summaries_of_device<S: BucketState, T: Value>(
+        &self,
+        offsets: &[usize],
+        timestamps: &DeviceArray<i64, Ix1>,
+        values: &DeviceArray<T, Ix1>,
+    ) -> Result<DeviceSummaries<S>> {
+        let series = DeviceSeries::new("summaries_of_device", self, offsets, timestamps, values)?;
         let _ordered = series.device().ordered_with(&[values.device()])?;
         T::summaries_device(&series).during(series.operation)
     }

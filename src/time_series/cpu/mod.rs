@@ -17,22 +17,26 @@ mod source;
 mod timeline;
 mod together;
 
+use std::any::Any;
+
 use ndarray::Array1;
 use pulp::Arch;
-use time_series_kernels::{Aggregate, StatesOf, Statistic, Statistics, Summary, Sums};
+use time_series_kernels::{Aggregate, State, StatesOf, Statistic, for_each_statistic};
 
 pub use finish::finish;
 pub use round::{round, round_into};
 pub use timeline::Timeline;
+pub use together::CpuState;
 
 use self::buckets::{Buckets, Found, Visit};
 use self::percentiles::PercentilesOf;
 use self::reduce::{Columns, Reduce};
 use self::source::{Rates, Source, Values};
-use self::together::{TOGETHER, Together, sums};
+use self::together::{TOGETHER, Together};
 use super::input::Series;
 use super::method;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
+use super::states::with_smallest_state;
 use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 
@@ -114,7 +118,8 @@ struct StatisticsOf<'a, S> {
 }
 
 impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
-    type Scratch = (Vec<Sums>, Vec<Summary>);
+    /// A vector of the states.
+    type Scratch = Option<Box<dyn Any + Send>>;
 
     #[inline(always)]
     fn prepare(&self, point: usize) {
@@ -127,34 +132,28 @@ impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
         &self,
         found: &Found,
         columns: Vec<&mut [f64]>,
-        (sums, summaries): &mut Self::Scratch,
+        scratch: &mut Self::Scratch,
     ) -> Result<()> {
         if columns.is_empty() {
-            Ok(())
-        } else if self
-            .statistics
-            .iter()
-            .all(|&(_, statistic)| Sums::has(statistic))
-        {
-            self.reduce(found, columns, sums)
-        } else {
-            self.reduce(found, columns, summaries)
+            return Ok(());
         }
+        let statistics = self.statistics.iter().map(|&(_, statistic)| statistic);
+        with_smallest_state!(State::of(statistics), S => self.reduce::<S>(found, columns, scratch))
     }
 }
 
-impl<S: Source> StatisticsOf<'_, S> {
-    fn reduce<State: Statistics + Send + 'static>(
+impl<P: Source> StatisticsOf<'_, P> {
+    fn reduce<S: CpuState>(
         &self,
         found: &Found,
         columns: Vec<&mut [f64]>,
-        states: &mut Vec<State>,
-    ) -> Result<()>
-    where
-        Self: Together<State>,
-    {
+        scratch: &mut Option<Box<dyn Any + Send>>,
+    ) -> Result<()> {
+        let scratch = scratch.get_or_insert_with(|| Box::new(Vec::<S>::new()));
+        let states = scratch.downcast_mut();
+        let states = states.expect("a visitor has the same statistics each time");
         let reduce = Reduce {
-            aggregate: &StatesOf::<State>::NEW,
+            aggregate: &StatesOf::<S>::NEW,
             source: self.source,
             columns: self,
         };
@@ -162,24 +161,19 @@ impl<S: Source> StatisticsOf<'_, S> {
     }
 }
 
-impl<S: Source> Together<Sums> for StatisticsOf<'_, S> {
+impl<P: Source, S: CpuState> Together<S> for StatisticsOf<'_, P> {
     #[inline(always)]
-    fn states<T: Real>(&self, arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
-        sums(arch, values)
+    fn states<T: Real>(&self, arch: Arch, values: [&[T]; TOGETHER]) -> Option<[S; TOGETHER]> {
+        S::together(arch, values)
     }
 }
 
-impl<S: Source> Together<Summary> for StatisticsOf<'_, S> {}
-
-impl<S: Source, State: Statistics> Columns<State, f64> for StatisticsOf<'_, S>
-where
-    Self: Together<State>,
-{
+impl<P: Source, S: CpuState> Columns<S, f64> for StatisticsOf<'_, P> {
     #[inline(always)]
-    fn write(&self, column: usize, states: &[State], results: &mut [f64]) {
+    fn write(&self, column: usize, states: &[S], results: &mut [f64]) {
         // One loop for each statistic, so that no loop chooses among statistics.
         macro_rules! write {
-            ($($name:ident)*) => {
+            ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
                 match self.statistics[column].1 {$(
                     Statistic::$name => for (result, state) in results.iter_mut().zip(states) {
                         *result = state.statistic(Statistic::$name, self.ddof);
@@ -187,7 +181,7 @@ where
                 )*}
             };
         }
-        write! { Count Sum Mean Min Max First Last Std Var }
+        for_each_statistic!(write)
     }
 }
 

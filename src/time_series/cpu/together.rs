@@ -1,7 +1,7 @@
 //! States of several buckets that take values together.
 
 use pulp::Arch;
-use time_series_kernels::Sums;
+use time_series_kernels::{Statistics, Sums};
 
 use crate::Real;
 
@@ -18,11 +18,27 @@ pub trait Together<S>: Sync {
     }
 }
 
+/// The library's own states, as the CPU computes them.
+pub trait CpuState: Statistics + Send + 'static {
+    /// As [`Together::states`].
+    #[inline(always)]
+    fn together<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Self; TOGETHER]> {
+        None
+    }
+}
+
+impl CpuState for Sums {
+    #[inline(always)]
+    fn together<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+        sums(arch, values)
+    }
+}
+
 /// Adds the values of the buckets in vectors, one value of each bucket in a vector: the compiler
 /// makes none of values from four places.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
     use super::prefetch::{STEP, prefetch};
     use pulp::f64x4;
     use time_series_kernels::ExactSum;
@@ -65,14 +81,12 @@ pub fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGE
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn sums<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+fn sums<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
     None
 }
 
 #[cfg(test)]
 mod tests {
-    use time_series_kernels::Statistics;
-
     use super::*;
 
     /// Values of several buckets give the states that the values of each give one after the other.

@@ -15,13 +15,6 @@ pub const MODULE: &Module = &modules::TIME_SERIES;
 
 /// The kernels for one type of values.
 pub struct Kernels<V: 'static> {
-    /// Number, sum and mean.
-    pub sums: Passes<V, Sums>,
-    /// All statistics.
-    pub statistics: Passes<V, Summary>,
-    /// The same of differences of neighbouring values.
-    pub sums_of_differences: Passes<V, Sums>,
-    pub statistics_of_differences: Passes<V, Summary>,
     /// Values without duplicates, or rates.
     pub prepare: &'static Kernel<(Preparation, DeviceSlice<V>, DeviceSliceMut<f64>)>,
     /// Percentiles of short buckets.
@@ -56,47 +49,79 @@ pub struct Joins<S: 'static> {
     pub all: &'static Joining<S>,
     pub short: &'static Joining<S>,
 }
-pub const JOIN_SUMS: Joins<Sums> = Joins {
-    all: &kernels::join_sums,
-    short: &kernels::short_join_sums,
-};
-pub const JOIN_STATISTICS: Joins<Summary> = Joins {
-    all: &kernels::join_statistics,
-    short: &kernels::short_join_statistics,
-};
 /// A kernel that copies elements in another order.
 pub type Reorder<V> = Kernel<(DeviceSlice<V>, DeviceSlice<u32>, DeviceSliceMut<V>)>;
 type Selection<V> = Kernel<(Bucketed<V>, Percentiles, DeviceSlice<u32>)>;
 
+/// The kernels of a state for one type of values.
+pub trait HasPasses<S: 'static>: Sized + 'static {
+    /// From values.
+    const VALUES: Passes<Self, S>;
+    /// From differences of neighbouring values.
+    const DIFFERENCES: Passes<Self, S>;
+    const JOINS: Joins<S>;
+}
+
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($kernel:expr) => {
+        Some($kernel)
+    };
+}
+macro_rules! has_passes {
+    ($($type:ident $state:ident: $values:ident $($short:ident)?, $differences:ident $($short_differences:ident)?,
+        $join:ident $short_join:ident;)*) => {$(
+        impl HasPasses<$state> for $type {
+            const VALUES: Passes<$type, $state> = Passes {
+                all: &kernels::$values,
+                short: optional!($(&kernels::$short)?),
+            };
+            const DIFFERENCES: Passes<$type, $state> = Passes {
+                all: &kernels::$differences,
+                short: optional!($(&kernels::$short_differences)?),
+            };
+            const JOINS: Joins<$state> = Joins {
+                all: &kernels::$join,
+                short: &kernels::$short_join,
+            };
+        }
+    )*};
+}
+has_passes! {
+    f32 Sums: sums_f32 short_sums_f32, sums_of_differences_f32 short_sums_of_differences_f32,
+        join_sums short_join_sums;
+    f64 Sums: sums_f64 short_sums_f64, sums_of_differences_f64 short_sums_of_differences_f64,
+        join_sums short_join_sums;
+    f32 Summary: statistics_f32 short_statistics_f32,
+        statistics_of_differences_f32 short_statistics_of_differences_f32,
+        join_statistics short_join_statistics;
+    f64 Summary: statistics_f64 short_statistics_f64,
+        statistics_of_differences_f64 short_statistics_of_differences_f64,
+        join_statistics short_join_statistics;
+}
+
 /// A type of values that has kernels.
-pub trait HasKernels: Element + kernels::Value {
+pub trait HasKernels: Element + kernels::Value + HasPasses<Sums> + HasPasses<Summary> {
     const KERNELS: Kernels<Self>;
 }
 
 macro_rules! has_kernels {
-    ($($type:ident: $($pass:ident = $all:ident $short:ident),*; $($kernel:ident = $name:ident)*;)*) => {$(
+    ($($type:ident: $($kernel:ident = $name:ident)*;)*) => {$(
         impl HasKernels for $type {
             const KERNELS: Kernels<$type> = Kernels {
-                $($pass: Passes { all: &kernels::$all, short: Some(&kernels::$short) },)*
                 $($kernel: &kernels::$name,)*
             };
         }
     )*};
 }
 has_kernels! {
-    f32: sums = sums_f32 short_sums_f32,
-        statistics = statistics_f32 short_statistics_f32,
-        sums_of_differences = sums_of_differences_f32 short_sums_of_differences_f32,
-        statistics_of_differences = statistics_of_differences_f32 short_statistics_of_differences_f32;
-        prepare = prepare_f32 short = short_f32 sorted = sorted_f32 middle_64 = middle_64_f32
+    f32: prepare = prepare_f32 short = short_f32 sorted = sorted_f32 middle_64 = middle_64_f32
         middle_256 = middle_256_f32 middle_1024 = middle_1024_f32 middle_2048 = middle_2048_f32
         long = long_f32 huge_extents = huge_extents_f32 huge_histogram = huge_histogram_f32
         huge_gather = huge_gather_f32 reorder = reorder_f32;
-    f64: sums = sums_f64 short_sums_f64,
-        statistics = statistics_f64 short_statistics_f64,
-        sums_of_differences = sums_of_differences_f64 short_sums_of_differences_f64,
-        statistics_of_differences = statistics_of_differences_f64 short_statistics_of_differences_f64;
-        prepare = prepare_f64 short = short_f64 sorted = sorted_f64 middle_64 = middle_64_f64
+    f64: prepare = prepare_f64 short = short_f64 sorted = sorted_f64 middle_64 = middle_64_f64
         middle_256 = middle_256_f64 middle_1024 = middle_1024_f64 middle_2048 = middle_2048_f64
         long = long_f64 huge_extents = huge_extents_f64 huge_histogram = huge_histogram_f64
         huge_gather = huge_gather_f64 reorder = reorder_f64;

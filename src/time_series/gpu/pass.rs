@@ -4,12 +4,10 @@ use cuda_std::{DeviceParam, DeviceSliceMut};
 use ndarray::Ix1;
 use time_series_kernels::{
     self as kernels, Absent, Aggregate, Buckets, Columns, Join, Pieces, Points, REPORTS, Report,
-    Reports, Statistic, Statistics, Sums, THREADS, TILE, TOTAL, Units,
+    Reports, State, Statistic, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{
-    HasKernels, JOIN_STATISTICS, JOIN_SUMS, Joins, Launches, MODULE, Passes, Step, Which,
-};
+use super::kernels::{HasKernels, HasPasses, Joins, Launches, MODULE, Passes, Step, Which};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
 use super::workspace::{Array, Starts, States, Tiles};
@@ -18,6 +16,7 @@ use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::DeviceColumns;
 use crate::time_series::input::{out_of_order, without_label};
 use crate::time_series::options::TimeBuckets;
+use crate::time_series::states::with_smallest_state;
 use crate::{Device, Result};
 
 /// Points of a bucket from which a tile mostly has a long one.
@@ -99,20 +98,13 @@ impl<V: HasKernels> Pass<'_, V> {
             places: Columns::places(&statistics),
             ddof: f64::from(options.ddof),
         };
-        let kernels = V::KERNELS;
-        if statistics.into_iter().all(Sums::has) {
+        with_smallest_state!(State::of(statistics), S => {
             let reduce = match self.takes_differences {
-                true => kernels.sums_of_differences,
-                false => kernels.sums,
+                true => <V as HasPasses<S>>::DIFFERENCES,
+                false => <V as HasPasses<S>>::VALUES,
             };
-            self.library(reduce, JOIN_SUMS, columns)
-        } else {
-            let reduce = match self.takes_differences {
-                true => kernels.statistics_of_differences,
-                false => kernels.statistics,
-            };
-            self.library(reduce, JOIN_STATISTICS, columns)
-        }
+            self.library(reduce, <V as HasPasses<S>>::JOINS, columns)
+        })
     }
 
     /// Runs kernels of the library.
@@ -269,7 +261,7 @@ impl Pass<'_, f32> {
             all: &kernels::counts,
             short: None,
         };
-        self.library(reduce, JOIN_SUMS, columns)
+        self.library(reduce, <f32 as HasPasses<Sums>>::JOINS, columns)
     }
 }
 

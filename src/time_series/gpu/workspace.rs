@@ -1,13 +1,14 @@
 //! The buffers of each phase: one list gives both the allocations and the estimate of their bytes.
 
 use time_series_kernels::{
-    BINS, CANDIDATES, CLASSES, HugeState, LONG, REPORTS, Summary, Sums, TILE, class_start,
+    BINS, CANDIDATES, CLASSES, HugeState, LONG, REPORTS, Sums, TILE, class_start,
 };
 
 use crate::device::{Element, workspace};
 use crate::primitives::sums_bytes;
-use crate::time_series::method::Method;
+use crate::time_series::method::{self, Method};
 use crate::time_series::options::{Duplicates, Order, TimeBuckets};
+use crate::time_series::states::with_smallest_bucket_state;
 
 workspace! {
     /// Points that are copied from the host.
@@ -84,6 +85,7 @@ pub fn aggregate_bytes<V: Element>(
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
     let has_percentiles = methods.iter().any(Method::is_percentile);
     let huge = points / (LONG as usize + 1);
+    let state = with_smallest_bucket_state!(method::state(methods), S => size_of::<S>());
     Points::<V>::bytes(points)
         + when(is_prepared, Array::<f64>::bytes(points))
         // A sort has each of its buffers twice.
@@ -96,7 +98,7 @@ pub fn aggregate_bytes<V: Element>(
             Longer::bytes(points) + HugeBuckets::bytes(huge),
         )
         + Array::<f64>::bytes(methods.len().saturating_mul(points))
-        + pass_bytes(points, points, size_of::<Summary>())
+        + pass_bytes(points, points, state)
 }
 
 /// As [`aggregate_bytes`], but for a user-defined aggregate with states of `state` bytes.

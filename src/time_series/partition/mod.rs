@@ -8,7 +8,6 @@ mod cut;
 mod join;
 
 use ndarray::Axis;
-use time_series_kernels::Summary;
 
 use self::cut::{Bytes, Cuttable, SeriesPartition};
 use self::join::{Buckets, PartitionBuckets, joined};
@@ -18,6 +17,7 @@ use super::input::{Rounding, Series, series_of};
 use super::method::Method;
 use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
+use super::states::BucketState;
 use crate::device::Element;
 use crate::partition::{
     self, Partition, alone, bytes_of, equal_ranges, is_short_of_memory, split_at_ranges,
@@ -40,11 +40,11 @@ pub fn aggregate_whole<T: Real, R>(
 
 /// Aggregates series in partitions by `on`, or by `summaries_on` if a bucket is too large for a
 /// device's memory.
-pub fn aggregate_divided<T: Real>(
+pub fn aggregate_divided<T: Real, S: BucketState>(
     devices: &[Device],
     series: &Series<T>,
     on: On<T, Aggregates>,
-    summaries_on: On<T, CustomAggregates<Summary>>,
+    summaries_on: On<T, CustomAggregates<S>>,
 ) -> Result<Aggregates> {
     let options = series.options;
     let methods = options.needed_methods();
@@ -76,12 +76,12 @@ pub fn custom<T: Real, O: Element>(
     divided_series(&[], devices, points, true, &bytes, on)
 }
 
-pub fn summaries<T: Real>(
+pub fn summaries<T: Real, S: BucketState>(
     devices: &[Device],
     series: &Series<T>,
-    on: On<T, CustomAggregates<Summary>>,
-) -> Result<Summaries> {
-    match custom(devices, series, size_of::<Summary>(), on) {
+    on: On<T, CustomAggregates<S>>,
+) -> Result<Summaries<S>> {
+    match custom(devices, series, size_of::<S>(), on) {
         Err(error) if is_too_large(devices, &error) => {
             summaries_of_ranges(devices, &series.in_order()?, on)
         }
@@ -90,12 +90,12 @@ pub fn summaries<T: Real>(
 }
 
 /// Summarises points in order, where a device may not have memory for all points of a bucket.
-fn summaries_of_ranges<T: Real>(
+fn summaries_of_ranges<T: Real, S: BucketState>(
     devices: &[Device],
     points: &Series<T>,
-    on: On<T, CustomAggregates<Summary>>,
-) -> Result<Summaries> {
-    let bytes = |points| workspace::custom_bytes::<T, Summary>(size_of::<Summary>(), points);
+    on: On<T, CustomAggregates<S>>,
+) -> Result<Summaries<S>> {
+    let bytes = |points| workspace::custom_bytes::<T, S>(size_of::<S>(), points);
     let found = divided_series(&[], devices, points, false, &bytes, on)?;
     // Summaries of the same bucket are neighbours with the same label.
     Summaries::new(points.options, found).resample(points.options.granularity)

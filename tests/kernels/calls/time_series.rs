@@ -31,6 +31,7 @@ fn every_form_of_aggregation_gives_the_same() {
             buckets.summaries(set, t, v),
             buckets.summaries_series(device, &offsets, t, v),
             buckets.summaries_series(set, &offsets, t, v),
+            buckets.summaries_of(set, &offsets, t, v),
         ] {
             let found = found.unwrap().columns(&methods, 0).unwrap();
             assert_eq!(found.column(0), sums, "{device}");
@@ -55,6 +56,7 @@ fn every_form_of_aggregation_gives_the_same() {
         for found in [
             buckets.summaries_device(&t, &v),
             buckets.summaries_series_device(&offsets, &t, &v),
+            buckets.summaries_of_device(&offsets, &t, &v),
         ] {
             let found = found.unwrap().download().unwrap();
             let found = found.columns(&methods, 0).unwrap();

@@ -5,7 +5,7 @@ use gridstride::Device;
 use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::{Array1, ArrayView1, array, s};
 
-use super::{Number, STATISTICS, check_one, compare, size, timestamps_of, values};
+use super::{Number, check_one, compare, size, statistics, timestamps_of, values};
 use crate::common::{Random, devices, several, with_kernels};
 
 const METHODS: [Method; 6] = [
@@ -273,7 +273,7 @@ fn a_bucket_on_the_cpu_does_not_know_of_its_neighbours() {
     for bucket in 1..ends.len() {
         ends[bucket] += ends[bucket - 1];
     }
-    let buckets = TimeBuckets::every(WIDTH).methods(&STATISTICS);
+    let buckets = TimeBuckets::every(WIDTH).methods(&statistics());
     for special in [f64::NAN, f64::INFINITY, 1e300, 1e-300] {
         for place in 0..lengths.len() {
             let mut values = values::<f64>(timestamps.len(), 1);

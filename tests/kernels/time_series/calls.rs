@@ -17,7 +17,7 @@ use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
 
 use super::{
-    Number, STATISTICS, all_methods, ascending, check, check_one, compare, percentiles, size,
+    Number, all_methods, ascending, check, check_one, compare, percentiles, size, summarised,
     timestamps_of, values,
 };
 use crate::common::{Random, assert_error, devices, fails};
@@ -311,19 +311,19 @@ fn arrays_on_the_device<T: Number>() {
             let found = found.download().unwrap();
             compare(&found, &aggregation, &offsets, &timestamps, &values);
         }
-        let summarised = TimeBuckets::every(35).methods(&STATISTICS);
-        let found = summarised.summaries_series_device(&offsets, &on_device, &values_on_device);
+        let every = TimeBuckets::every(35).methods(&summarised());
+        let found = every.summaries_series_device(&offsets, &on_device, &values_on_device);
         let found = found.unwrap();
         assert_eq!(found.starts().len(), found.summaries().len());
-        let host = summarised.summaries_series(&device, &offsets, timestamps.view(), values.view());
+        let host = every.summaries_series(&device, &offsets, timestamps.view(), values.view());
         let found = found.download().unwrap();
         assert_eq!(found.starts(), host.unwrap().starts());
-        let columns = found.columns(&STATISTICS, 1).unwrap();
-        compare(&columns, &summarised, &offsets, &timestamps, &values);
+        let columns = found.columns(&summarised(), 1).unwrap();
+        compare(&columns, &every, &offsets, &timestamps, &values);
         let other = Device::cpu();
         if !other.same_as(&device) {
             let elsewhere = other.upload(&values).unwrap();
-            let error = summarised.aggregate_series_device(&offsets, &on_device, &elsewhere);
+            let error = every.aggregate_series_device(&offsets, &on_device, &elsewhere);
             assert_error!(error, Error::DifferentDevices { operation: of, .. } if *of == "aggregate_series_device");
         }
     }
@@ -465,7 +465,7 @@ fn resampled_summaries_are_aggregates_of_points() {
         for nan in [Nan::Skip, Nan::Propagate] {
             let every = |granularity| {
                 let aggregation = TimeBuckets::every(granularity).origin(-4).nan(nan);
-                aggregation.methods(&STATISTICS)
+                aggregation.methods(&summarised())
             };
             let summaries =
                 every(7).summaries_series(&device, &offsets, timestamps.view(), values.view());
@@ -474,7 +474,7 @@ fn resampled_summaries_are_aggregates_of_points() {
                 let found = summaries.resample(7 * factor).unwrap();
                 let again = summaries.resample(7).unwrap().resample(7 * factor).unwrap();
                 assert_eq!(found.starts(), again.starts());
-                let columns = found.columns(&STATISTICS, 1).unwrap();
+                let columns = found.columns(&summarised(), 1).unwrap();
                 compare(&columns, &every(7 * factor), &offsets, &timestamps, &values);
             }
         }

@@ -8,7 +8,7 @@ use gridstride::time_series::{
 use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array};
 
-use super::{STATISTICS, all_methods, ascending, compare, values};
+use super::{all_methods, apart, ascending, compare, summarised, values};
 use crate::common::{
     NO_DEVICE, Random, assert_error, devices, fails, several, small, with_kernels,
 };
@@ -53,15 +53,10 @@ fn assert_same(found: &Aggregates, expected: &Aggregates, what: &str) {
     for (method, (found, expected)) in
         (found.methods().iter()).zip(found.columns().iter().zip(expected.columns()))
     {
-        let name = method.to_string();
-        let name = name.strip_prefix("rate:").unwrap_or(&name);
-        let adds = ["sum", "mean", "std", "var"].contains(&name);
         for (bucket, (found, expected)) in found.iter().zip(expected).enumerate() {
-            // Sums carry their errors along: rounded sums differ by the last bit at most. All else
-            // is the same.
             let is_same = found.to_bits() == expected.to_bits()
                 || found.is_nan() && expected.is_nan()
-                || adds && (found - expected).abs() <= 4.0 * f64::EPSILON * expected.abs();
+                || (found - expected).abs() <= apart(*method, *expected);
             assert!(
                 is_same,
                 "{what}: {method} of bucket {bucket}: {found:e}, {expected:e}"
@@ -122,13 +117,13 @@ fn buckets_larger_than_memory_are_made_of_summaries() {
         let limited = device.with_memory_limit(1 << 14);
         for duplicates in [Duplicates::Keep, Duplicates::Last] {
             let with = TimeBuckets::every(1 << 40).duplicates(duplicates);
-            let with = with.methods(&STATISTICS);
+            let with = with.methods(&summarised());
             let found = with.aggregate_series(&limited, &offsets, timestamps.view(), values.view());
             let found = found.unwrap();
             compare(&found, &with, &offsets, &timestamps, &values);
             let summaries =
                 with.summaries_series(&limited, &offsets, timestamps.view(), values.view());
-            let columns = summaries.unwrap().columns(&STATISTICS, 1).unwrap();
+            let columns = summaries.unwrap().columns(&summarised(), 1).unwrap();
             assert_same(&columns, &found, "summaries");
             // Summaries do not give percentiles and rates.
             for method in [Method::MEDIAN, Method::SUM.rate()] {

@@ -14,7 +14,9 @@ use gridstride::Device;
 use gridstride::time_series::{Aggregates, TimeBuckets, Value};
 use ndarray::{Array1, ArrayView1};
 
-pub use crate::common::buckets::{STATISTICS, all_methods, compare, percentiles};
+pub use crate::common::buckets::{
+    all_methods, apart, compare, percentiles, statistics, summarised,
+};
 use crate::common::{Random, is_slow};
 
 /// A number of points, or a smaller one where a device is slow.

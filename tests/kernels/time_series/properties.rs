@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{STATISTICS, all_methods, compare};
+use super::{all_methods, compare, statistics, summarised};
 use crate::cases;
 use crate::common::{devices, scaled};
 
@@ -100,7 +100,7 @@ proptest! {
         granularity in 1..=100i64,
     ) {
         let timestamps = Array1::from_iter(0..values.len() as i64);
-        let aggregation = TimeBuckets::every(granularity).methods(&STATISTICS);
+        let aggregation = TimeBuckets::every(granularity).methods(&statistics());
         for device in devices() {
             let found = aggregation.aggregate(&device, timestamps.view(), values.view());
             compare(&found.unwrap(), &aggregation, &[0, values.len()], &timestamps, &values);
@@ -183,7 +183,7 @@ proptest! {
     /// Cut between buckets, halves give what the whole gives, but for the rate across the cut.
     #[test]
     fn halves_are_the_whole((timestamps, values) in points(), granularity in 1..=30i64, cut in 0.0..=1.0) {
-        let aggregation = TimeBuckets::every(granularity).methods(&STATISTICS);
+        let aggregation = TimeBuckets::every(granularity).methods(&statistics());
         let label = |index: usize| timestamps[index].div_euclid(granularity);
         let mut cut = (values.len() as f64 * cut) as usize;
         while cut > 0 && cut < values.len() && label(cut) == label(cut - 1) {
@@ -211,12 +211,12 @@ proptest! {
     ) {
         let offsets = [0, values.len()];
         for device in devices() {
-            let aggregation = TimeBuckets::every(granularity).nan(nan).methods(&STATISTICS);
+            let aggregation = TimeBuckets::every(granularity).nan(nan).methods(&summarised());
             let summaries = aggregation.summaries_series(&device, &offsets, timestamps.view(), values.view());
             let steps = summaries.unwrap().resample(granularity * first).unwrap();
             let steps = steps.resample(granularity * first * second).unwrap();
-            let coarse = TimeBuckets::every(granularity * first * second).nan(nan).methods(&STATISTICS);
-            let columns = steps.columns(&STATISTICS, 1).unwrap();
+            let coarse = TimeBuckets::every(granularity * first * second).nan(nan).methods(&summarised());
+            let columns = steps.columns(&summarised(), 1).unwrap();
             compare(&columns, &coarse, &offsets, &timestamps, &values);
         }
     }

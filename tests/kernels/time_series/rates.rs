@@ -4,7 +4,7 @@
 use gridstride::time_series::{Duplicates, Method, Nan, TimeBuckets};
 use ndarray::{Array1, s};
 
-use super::{Number, STATISTICS, ascending, check, timestamps_of, values};
+use super::{Number, ascending, check, statistics, timestamps_of, values};
 use crate::common::{devices, is_slow};
 use crate::in_every_type;
 
@@ -17,8 +17,9 @@ in_every_type! { in_f32 f32, in_f64 f64: {
 
 /// Statistics of rates, of values and rates, and only some that need less.
 fn aggregations(every: i64) -> [TimeBuckets; 3] {
-    let rates = STATISTICS.map(Method::rate);
-    let all = [&STATISTICS[..], &rates].concat();
+    let of_values = statistics();
+    let rates: Vec<_> = of_values.iter().map(|method| method.rate()).collect();
+    let all = [&of_values[..], &rates].concat();
     [
         TimeBuckets::every(every).methods(&rates),
         TimeBuckets::every(every).methods(&all),

@@ -4,7 +4,7 @@
 use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::Array1;
 
-use super::{Number, STATISTICS, check, check_one, size, timestamps_of, values};
+use super::{Number, check, check_one, size, statistics, timestamps_of, values};
 use crate::common::{Random, devices, fails};
 use crate::in_every_type;
 
@@ -17,10 +17,10 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     tiles_within_a_bucket
 } }
 
-fn statistics(every: i64) -> [TimeBuckets; 2] {
+fn aggregations(every: i64) -> [TimeBuckets; 2] {
     [
         TimeBuckets::every(every).methods(&[Method::MEAN]),
-        TimeBuckets::every(every).methods(&STATISTICS),
+        TimeBuckets::every(every).methods(&statistics()),
     ]
 }
 
@@ -31,7 +31,7 @@ fn lengths_around_tiles<T: Number>() {
             let timestamps = Array1::from_iter((0..points as i64).map(|index| 5 * index - 700));
             let values = values::<T>(points, 1);
             for every in [5, 10, 35, 300, 5000, 1 << 40] {
-                for aggregation in statistics(every) {
+                for aggregation in aggregations(every) {
                     check_one(&device, &aggregation, &timestamps, &values);
                 }
             }
@@ -58,7 +58,7 @@ fn buckets_without_points<T: Number>() {
             }));
             let values = values::<T>(points, 2);
             for every in [5, 35, 800] {
-                for aggregation in statistics(every) {
+                for aggregation in aggregations(every) {
                     check_one(&device, &aggregation, &timestamps, &values);
                     let offsets = [0, 3, 3, 1024, 1500, 1501, points];
                     check(&device, &aggregation, &offsets, &timestamps, &values);
@@ -72,7 +72,7 @@ fn buckets_without_points<T: Number>() {
             time
         });
         let values = values::<T>(points, 4);
-        for aggregation in statistics(35) {
+        for aggregation in aggregations(35) {
             check_one(&device, &aggregation, &timestamps, &values);
         }
     }
@@ -100,7 +100,7 @@ fn long_buckets_among_short_ones<T: Number>() {
     }
     for device in devices() {
         for methods in [
-            &STATISTICS[..],
+            &statistics()[..],
             &[Method::MEAN.rate()],
             &[Method::STD.rate()],
         ] {
@@ -121,10 +121,10 @@ fn short_buckets_of_many_points<T: Number>() {
         let timestamps = Array1::from_iter((0..points as i64).map(|index| 5 * index));
         let values = values::<T>(points, 7);
         for device in devices() {
-            for aggregation in statistics(35) {
+            for aggregation in aggregations(35) {
                 check_one(&device, &aggregation, &timestamps, &values);
             }
-            let [_, all] = statistics(35);
+            let [_, all] = aggregations(35);
             let offsets = [0, 3, 1024, 1024, 40_000, TILES, points];
             check(&device, &all, &offsets, &timestamps, &values);
         }
@@ -145,7 +145,7 @@ fn gaps_among_many_points<T: Number>() {
                 };
                 time
             }));
-            for aggregation in statistics(35) {
+            for aggregation in aggregations(35) {
                 check_one(&device, &aggregation, &timestamps, &values);
             }
         }
@@ -168,7 +168,7 @@ fn tiles_within_a_bucket<T: Number>() {
         values[index] = T::of(value);
     }
     for device in devices() {
-        for methods in [&STATISTICS[..], &[Method::MEAN], &[Method::STD.rate()]] {
+        for methods in [&statistics()[..], &[Method::MEAN], &[Method::STD.rate()]] {
             for nan in [Nan::Skip, Nan::Propagate] {
                 for every in [5000, 10_000] {
                     let aggregation = TimeBuckets::every(every).methods(methods).nan(nan);
@@ -182,7 +182,7 @@ fn tiles_within_a_bucket<T: Number>() {
                 let mut values = Array1::from_elem(points, T::of(0.5));
                 values[index] = T::of(value);
                 for nan in [Nan::Skip, Nan::Propagate] {
-                    let aggregation = TimeBuckets::every(10_000).methods(&STATISTICS).nan(nan);
+                    let aggregation = TimeBuckets::every(10_000).methods(&statistics()).nan(nan);
                     check_one(&device, &aggregation, &timestamps, &values);
                 }
             }
@@ -201,7 +201,7 @@ fn buckets_at_both_ends_of_all_timestamps() {
         timestamps[0] = i64::MIN;
         let pairs = Array1::from_shape_fn(points, |index| [i64::MIN, i64::MAX][index % 2]);
         let offsets: Vec<usize> = (0..=points).step_by(2).collect();
-        for aggregation in statistics(1) {
+        for aggregation in aggregations(1) {
             check_one(&device, &aggregation, &timestamps, &values);
             check(&device, &aggregation, &offsets, &pairs, &values);
         }
@@ -223,14 +223,14 @@ fn descents_are_errors_in_every_tile() {
                         i64::MIN + 2 * width.min(1 << 40) + width.min(1 << 40) * others as i64
                     }
                 });
-                for aggregation in statistics(width) {
+                for aggregation in aggregations(width) {
                     let error = aggregation.aggregate(&device, timestamps.view(), values.view());
                     fails(error, &[&format!("at index {every} is below")]);
                 }
             }
         }
         let timestamps = Array1::from_shape_fn(points, |index| if index < 1024 { 5 } else { 3 });
-        for aggregation in statistics(1 << 40) {
+        for aggregation in aggregations(1 << 40) {
             let error = aggregation.aggregate(&device, timestamps.view(), values.view());
             fails(error, &["timestamp 3 at index 1024 is below"]);
         }

@@ -25,9 +25,10 @@ pub trait TimeBucketsExt {
     /// - `value`: a column of numbers. `f32` and `f64` are aggregated as they are, others as `f64`.
     /// - `every`: the length of a bucket, such as `35s`, in ns, us, ms, s, m, h, d or w; for
     ///   integers a number.
-    /// - `methods`: with commas between them, count, sum, mean, min, max, first, last, std, var,
-    ///   median, percentiles such as p95 or p74.5, and each of them behind `rate:`, of the
-    ///   differences between successive values. See [`Method`](gridstride::time_series::Method).
+    /// - `methods`: with commas between them, names of
+    ///   [`Method::ALL`](gridstride::time_series::Method::ALL) such as `count` or `mean`,
+    ///   percentiles such as `p95` or `p74.5`, and each of them behind `rate:`, of the differences
+    ///   between successive values.
     /// - `options`: see [`TimeBucketOptions`].
     ///
     /// The [module](crate::time_series) says what nulls mean, and which results are deterministic.

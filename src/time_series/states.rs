@@ -1,0 +1,61 @@
+//! The states of the library's own statistics: the list of them, from which dispatch chooses.
+
+use time_series_kernels::{SUMMARIES, StatesOf, Statistics};
+
+pub use time_series_kernels::Summary;
+
+use super::custom::Custom;
+use super::{cpu, gpu};
+use crate::device::Element;
+
+/// Evaluates an expression with a name for the smallest state that has all statistics of a
+/// [`State`](time_series_kernels::State).
+macro_rules! with_smallest_state {
+    ($state:expr, $name:ident => $result:expr) => {
+        match $state {
+            time_series_kernels::State::Sums => {
+                type $name = time_series_kernels::Sums;
+                $result
+            }
+            time_series_kernels::State::Summary => {
+                type $name = time_series_kernels::Summary;
+                $result
+            }
+        }
+    };
+}
+pub(super) use with_smallest_state;
+
+/// As [`with_smallest_state`], among the states that are [`BucketState`]s.
+macro_rules! with_smallest_bucket_state {
+    ($state:expr, $name:ident => $result:expr) => {
+        match $state {
+            time_series_kernels::State::Sums | time_series_kernels::State::Summary => {
+                type $name = time_series_kernels::Summary;
+                $result
+            }
+        }
+    };
+}
+pub(super) use with_smallest_bucket_state;
+
+/// What [`Summaries`](super::Summaries) keep of each bucket: a state from which statistics are
+/// computed, and which merges with the states of other buckets.
+pub trait BucketState: Statistics + Element + PartialEq {
+    /// Returns the aggregate whose results are the states, as a user would define it.
+    #[doc(hidden)]
+    fn aggregate() -> Custom<StatesOf<Self>>;
+}
+
+macro_rules! bucket_states {
+    ($($state:ident = $kernels:ident)*) => {$(
+        impl cpu::CpuState for $state {}
+
+        impl BucketState for $state {
+            fn aggregate() -> Custom<StatesOf<$state>> {
+                Custom::with_kernels(StatesOf::NEW, gpu::MODULE, &$kernels)
+            }
+        }
+    )*};
+}
+bucket_states! { Summary = SUMMARIES }
