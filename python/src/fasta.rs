@@ -1,11 +1,12 @@
 //! The FASTA format.
 
+use std::ffi::CString;
 use std::io::{ErrorKind, Read};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::{Error, Result};
-use pyo3::exceptions::{PyMemoryError, PyOSError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -18,17 +19,23 @@ const READ: &str = "fasta.read";
 /// Operations that decompressing a byte takes, about.
 const INFLATE: f64 = 10.0;
 
-/// Returns the content of gzip. Python's own module takes a file of bgzip that lacks its last blocks
-/// for whole.
+/// Returns the content of gzip, and warns as the program does of bytes behind the content, and of a
+/// file of bgzip that lacks its last block.
 #[pyfunction]
 pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
     let operations = INFLATE * compressed.len() as f64;
     let decompress = move || {
+        let (warning, warnings) = mpsc::channel();
+        let warn = move |sentence: &str| drop(warning.send(sentence.to_owned()));
         let mut content = Vec::new();
-        let read = files::decoding::gzip(&compressed[..]).read_to_end(&mut content);
-        Ok(read.map(|_| content))
+        let read = files::decoding::gzip(&compressed[..], warn).read_to_end(&mut content);
+        Ok((read.map(|_| content), warnings))
     };
-    let content = call(py, READ, operations, decompress)?;
+    let (content, warnings) = call(py, READ, operations, decompress)?;
+    for sentence in warnings {
+        let sentence = CString::new(format!("{READ}: {sentence}"))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 1)?;
+    }
     content.map_err(|error| match error.kind() {
         ErrorKind::OutOfMemory => PyMemoryError::new_err(format!(
             "{READ}: no memory is left for the content of the file"

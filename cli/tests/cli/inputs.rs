@@ -107,6 +107,18 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn xz(text: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), Default::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// As `zstd --long` writes it.
 fn zstd_with_window(text: &[u8], log: u32) -> Vec<u8> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
@@ -195,6 +207,10 @@ fn every_format() {
             ("zstd with a large window", zstd_with_window(&text, 28)),
             ("zstd of two frames", halves(&text, zstd)),
             ("zstd with a skippable frame", skipped),
+            ("xz", xz(&text)),
+            ("xz of two streams", halves(&text, xz)),
+            ("bzip2", bzip2(&text)),
+            ("bzip2 of two streams", halves(&text, bzip2)),
             ("zip", zipped(&text)),
             (
                 "zip, stored",
@@ -226,6 +242,33 @@ fn every_format() {
     }
 }
 
+/// What gunzip ignores, and a file of bgzip that may be whole or not.
+#[test]
+fn doubtful_gzip_is_read_with_a_warning() {
+    let folder = Folder::new();
+    for case in cases(&folder) {
+        let text = case.content();
+        let expected = case.output(&folder, case.input);
+        let padded = [&gzip(&text)[..], &[0; 9], b"no member of any kind"].concat();
+        for (content, said) in [
+            (
+                bgzip(&text),
+                "the empty block that ends each file of BGZF (bgzip) is missing",
+            ),
+            (padded, "are not gzip and are ignored"),
+        ] {
+            let file = folder.file("doubtful", content);
+            let out = folder.argument("out");
+            let arguments = [case.arguments(&file), vec!["--out".into(), out]].concat();
+            let output = case.program.run(&arguments);
+            let errors = String::from_utf8(output.stderr).unwrap();
+            says(&errors, &["warning: ", "doubtful: ", said]);
+            assert!(output.status.success(), "{errors}");
+            assert_eq!(fs::read(folder.path("out")).unwrap(), expected);
+        }
+    }
+}
+
 #[test]
 fn cut_and_damaged_files() {
     let folder = Folder::new();
@@ -251,12 +294,19 @@ fn cut_and_damaged_files() {
             let arguments = [case.arguments(&file), vec!["--out".into(), kept.clone()]].concat();
             case.program.refuse(&arguments, &["bad: "]);
         };
-        for (name, whole) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
+        for (name, whole) in [
+            ("gzip", gzip(&text)),
+            ("zstd", zstd(&text)),
+            ("xz", xz(&text)),
+            ("bzip2", bzip2(&text)),
+        ] {
             // Behind the header, at the start of the data, in the middle, and in the checksum.
             for length in [11, 30, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
                 let place = format!("the {name} data is cut short after {length} bytes");
                 refuse(name, &whole[..length], &[&place]);
             }
+        }
+        for (name, whole) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
             // In the second part as well.
             let two = halves(&text, if name == "gzip" { gzip } else { zstd });
             let place = format!("the {name} data is cut short after {} bytes", two.len() - 7);
@@ -282,14 +332,6 @@ fn cut_and_damaged_files() {
                 &[&format!("the {name} data is damaged near byte ")],
             );
         }
-        // Between two blocks.
-        let blocks = bgzip(&text);
-        let place = format!("the gzip data is cut short after {} bytes", blocks.len());
-        refuse("bgzip", &blocks, &[&place]);
-        // What is behind a member has to be one.
-        let padded = [&gzip(&text)[..], &[0; 9], b"no member of any kind"].concat();
-        refuse("gzip", &padded, &["the gzip data is damaged near byte "]);
-
         let whole = zipped(&text);
         for length in [10, whole.len() / 2, whole.len() - 1] {
             refuse(
@@ -465,16 +507,12 @@ fn archives_without_a_single_file() {
 fn formats_that_are_not_read() {
     let folder = Folder::new();
     for case in cases(&folder) {
-        for (head, name) in [
-            (&b"\xfd7zXZ\0\0\x04"[..], "xz"),
-            (b"BZh91AY&SY", "bzip2"),
-            (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
-        ] {
+        for (head, name) in [(&b"7z\xbc\xaf\x27\x1c\0\x04"[..], "7-Zip")] {
             let file = folder.file("bad", [head, &[0; 100]].concat());
             let output = case.program.run(&case.arguments(&file));
             let errors = String::from_utf8(output.stderr).unwrap();
             let said = format!("bad: it is compressed by {name}: decompress it first");
-            says(&errors, &[&*said, "gzip, zstd or zip"]);
+            says(&errors, &[&*said, "gzip, zstd, xz, bzip2 or zip"]);
         }
     }
 }

@@ -14,5 +14,5 @@ pub mod tables;
 pub mod text;
 pub mod time;
 
-pub use input::open;
+pub use input::{decompressed, open};
 pub use monitor::Monitor;

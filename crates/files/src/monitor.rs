@@ -56,7 +56,6 @@ impl Monitor {
     }
 
     /// Passes a warning on.
-    #[allow(dead_code, reason = "the decoders will warn")]
     pub(crate) fn warn(&self, sentence: &str) {
         (self.0.on_warning)(sentence);
     }

@@ -9,6 +9,10 @@ pub enum Format {
     Gzip,
     /// By zstd.
     Zstd,
+    /// By bzip2.
+    Bzip2,
+    /// By xz.
+    Xz,
     /// In a zip archive.
     Zip,
     /// In a format that gridstride does not read: its name.
@@ -27,7 +31,7 @@ impl Format {
     /// use files::decoding::Format;
     ///
     /// assert_eq!(Format::from_head(b"\x1f\x8b\x08\x04\0\0\0\0\0\xff"), Format::Gzip);
-    /// assert_eq!(Format::from_head(b"BZh91AY&SY"), Format::Unsupported("bzip2"));
+    /// assert_eq!(Format::from_head(b"BZh91AY&SY"), Format::Bzip2);
     /// assert_eq!(Format::from_head(b">a\nGATTACA"), Format::Plain);
     /// ```
     pub fn from_head(head: &[u8]) -> Format {
@@ -37,14 +41,14 @@ impl Format {
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstd,
             // A file, or the end of an archive without files.
             [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Format::Zip,
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Unsupported("xz"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Xz,
             [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Format::Unsupported("7-Zip"),
             // A block, or the end of a file without blocks.
             [b'B', b'Z', b'h', b'1'..=b'9', block @ ..]
                 if block.starts_with(b"1AY&SY")
                     || block.starts_with(b"\x17\x72\x45\x38\x50\x90") =>
             {
-                Format::Unsupported("bzip2")
+                Format::Bzip2
             }
             _ => Format::Plain,
         }

@@ -12,10 +12,13 @@ use super::{Counted, Decoding};
 /// Reads and decompresses gzip.
 ///
 /// A block of bgzip has its size in its header, and a file of bgzip ends with an empty block (SAM
-/// specification, 4.1). Both are required: the size, because headers have no checksum, and a damaged
-/// length of one would hide whole members; the empty block, because a file that is cut between two
-/// blocks would seem whole. Other members of gzip may follow those of bgzip. Zeros behind the last
-/// member pad files on some media, and are ignored, as by gzip.
+/// specification, 4.1). The size is checked, because headers have no checksum, and a damaged length
+/// of one would hide whole members. Other members of gzip may follow those of bgzip. Zeros behind the
+/// last member pad files on some media, and are ignored, as by gunzip.
+///
+/// `warn` gets a sentence in two cases. Without the empty block, the file may have been cut between
+/// two blocks, although some writers leave the block out. Bytes behind the last member that are not
+/// gzip are ignored, as by gunzip.
 ///
 /// The first header is read at once, and what is wrong with it is an error of the first read.
 ///
@@ -29,22 +32,30 @@ use super::{Counted, Decoding};
 /// // An empty block of bgzip, as at the end of a file.
 /// let end = *b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
 /// let mut text = String::new();
-/// files::decoding::gzip(&end[..]).read_to_string(&mut text)?;
+/// files::decoding::gzip(&end[..], |_| ()).read_to_string(&mut text)?;
 /// assert_eq!(text, "");
-/// let cut = files::decoding::gzip(&end[..20]).read_to_string(&mut text);
+/// let cut = files::decoding::gzip(&end[..20], |_| ()).read_to_string(&mut text);
 /// let message = "the gzip data is cut short after 20 bytes: copy or download it again";
 /// assert_eq!(cut.unwrap_err().to_string(), message);
 /// # std::io::Result::Ok(())
 /// ```
-pub fn gzip<R: BufRead>(raw: R) -> Decoding<Gzip<R>, R> {
+pub fn gzip<R: BufRead>(raw: R, warn: impl FnMut(&str) + Send + 'static) -> Decoding<Gzip<R>, R> {
     let gzip = Gzip {
         member: GzDecoder::new(Counted::new(raw)),
         start: 0,
         is_empty: true,
         is_over: false,
+        warn: Box::new(warn),
     };
     Decoding::new("gzip", gzip, |gzip| gzip.member.get_ref())
 }
+
+/// The first byte of each member.
+const MAGIC: u8 = 0x1f;
+
+/// The warning about a file of bgzip without its last block.
+const MISSING_BLOCK: &str = "the empty block that ends each file of BGZF (bgzip) is missing: if the file was cut between \
+                             two blocks, copy or download it again";
 
 /// Decompresses the members of gzip, one after the other.
 pub struct Gzip<R> {
@@ -55,6 +66,7 @@ pub struct Gzip<R> {
     is_empty: bool,
     /// Whether the last member has been read.
     is_over: bool,
+    warn: Box<dyn FnMut(&str) + Send>,
 }
 
 impl<R: BufRead> Gzip<R> {
@@ -66,9 +78,20 @@ impl<R: BufRead> Gzip<R> {
             let error = "a block does not have the size that its header says";
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
-        self.is_over = self.member.get_mut().is_at_end()?;
-        if self.is_over && block.is_some() && !self.is_empty {
-            return Err(ErrorKind::UnexpectedEof.into());
+        let is_cut = block.is_some() && !self.is_empty;
+        let raw = self.member.get_mut();
+        if raw.is_at_end()? {
+            self.is_over = true;
+            if is_cut {
+                (self.warn)(MISSING_BLOCK);
+            }
+        } else if !is_cut && raw.fill_buf()?.first() != Some(&MAGIC) {
+            // Behind a block of bgzip there is another one: with a damaged header, it is no member.
+            self.is_over = true;
+            let position = raw.position();
+            (self.warn)(&format!(
+                "the bytes behind the gzip data, from byte {position} on, are not gzip and are ignored"
+            ));
         }
         (self.start, self.is_empty) = (self.member.get_ref().position(), true);
         // The decoder takes a reader and returns the one before: the same one goes on.

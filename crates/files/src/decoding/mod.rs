@@ -1,4 +1,4 @@
-//! Reads compressed files: tells their [`Format`], decompresses [`gzip`] and bgzip, and turns errors
+//! Decodes compressed files: tells their [`Format`], decompresses [`gzip`] and bgzip, and turns errors
 //! of any decoder into sentences that name the place and a remedy ([`Decoding`]).
 
 mod counted;

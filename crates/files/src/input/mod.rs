@@ -1,4 +1,4 @@
-//! Files to read: plain, or compressed by gzip, zstd or zip, which their first bytes tell.
+//! Files to read: plain, or compressed by gzip, bgzip, zstd, bzip2, xz or zip, which their first bytes tell.
 
 mod archive;
 mod raw;
@@ -9,6 +9,8 @@ use std::io::{self, BufReader, Read, copy};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use bzip2::bufread::MultiBzDecoder;
+use liblzma::bufread::XzDecoder;
 
 use crate::Monitor;
 use crate::decoding::{self, Counted, Decoding, Format, ZSTD_WINDOW_LOG};
@@ -22,29 +24,73 @@ const BUFFER: usize = 1 << 16;
 /// stdin. `monitor` counts the bytes read, as they are in the file.
 ///
 /// A file that is cut short or damaged gives an error where the content ends, never the end of the
-/// content. A zip archive has to have a single file.
+/// content. A zip archive has to have a single file. Warnings name the file.
+///
+/// # Errors
+/// If the file cannot be opened, or if its start is damaged. Neither these errors nor those of reading
+/// name the file.
 pub fn open(path: &Path, monitor: &Monitor) -> Result<Box<dyn Read + Send>> {
-    let inner: Box<dyn Read + Send> = match path == Path::new("-") {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(path)?),
-    };
-    let mut raw = Raw::new(inner, monitor.clone());
+    if path == Path::new("-") {
+        return decompressed(Box::new(io::stdin()), "stdin", monitor);
+    }
+    let raw = Box::new(File::open(path)?);
+    let archive = || path.is_file().then(|| File::open(path)).transpose();
+    content(raw, &path.display().to_string(), monitor, archive)
+}
+
+/// Returns the decompressed content of what `raw` reads, without a byte order mark, as [`open`] does.
+/// `name` stands before warnings.
+///
+/// # Errors
+/// As of [`open`].
+///
+/// # Examples
+/// ```
+/// use std::io::Read;
+///
+/// use files::Monitor;
+///
+/// let raw: &[u8] = b"\xef\xbb\xbftimestamp,value\n";
+/// let mut text = String::new();
+/// let mut content = files::decompressed(Box::new(raw), "points.csv", &Monitor::default())?;
+/// content.read_to_string(&mut text)?;
+/// assert_eq!(text, "timestamp,value\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decompressed(
+    raw: Box<dyn Read + Send>,
+    name: &str,
+    monitor: &Monitor,
+) -> Result<Box<dyn Read + Send>> {
+    content(raw, name, monitor, || Ok(None))
+}
+
+/// As [`decompressed`]. `archive` opens the file again, if that is possible, for zip.
+fn content(
+    raw: Box<dyn Read + Send>,
+    name: &str,
+    monitor: &Monitor,
+    archive: impl FnOnce() -> io::Result<Option<File>>,
+) -> Result<Box<dyn Read + Send>> {
+    let mut raw = Raw::new(raw, monitor.clone());
+    let (name, warnings) = (name.to_owned(), monitor.clone());
+    let warn = move |sentence: &str| warnings.warn(&format!("{name}: {sentence}"));
     let content = match raw.format()? {
         Format::Zip => {
-            let content = archive::open(seekable(path, raw)?, monitor)?;
+            let content = archive::open(seekable(archive()?, raw)?, monitor)?;
             let mut content = Raw::new(content, Monitor::default());
             let format = content.format()?;
-            content_of(content, format)
+            content_of(content, format, warn)
         }
-        format => content_of(raw, format),
+        format => content_of(raw, format, warn),
     };
     Ok(Box::new(Unmarked::new(content?)))
 }
 
-/// Returns a file with the content of `raw`, whose first bytes have been read from `path`.
-fn seekable(path: &Path, mut raw: Raw) -> Result<File> {
-    if path != Path::new("-") && path.is_file() {
-        return Ok(File::open(path)?);
+/// Returns `file`, or else a temporary one with the content of `raw`.
+fn seekable(file: Option<File>, mut raw: Raw) -> Result<File> {
+    if let Some(file) = file {
+        return Ok(file);
     }
     let mut spool = || {
         let mut file = tempfile::tempfile()?;
@@ -54,16 +100,30 @@ fn seekable(path: &Path, mut raw: Raw) -> Result<File> {
     spool().context("a zip archive that comes through a pipe is kept in a temporary file")
 }
 
-fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
+fn buffered(raw: Raw) -> BufReader<Raw> {
+    BufReader::with_capacity(BUFFER, raw)
+}
+
+fn content_of(
+    raw: Raw,
+    format: Format,
+    warn: impl FnMut(&str) + Send + 'static,
+) -> Result<Box<dyn Read + Send>> {
     match format {
         Format::Plain => Ok(Box::new(raw)),
-        Format::Gzip => {
-            let raw = BufReader::with_capacity(BUFFER, raw);
-            Ok(Box::new(decoding::gzip(raw)))
-        }
+        Format::Gzip => Ok(Box::new(decoding::gzip(buffered(raw), warn))),
+        Format::Bzip2 => Ok(Box::new(Decoding::new(
+            "bzip2",
+            MultiBzDecoder::new(Counted::new(buffered(raw))),
+            MultiBzDecoder::get_ref,
+        ))),
+        Format::Xz => Ok(Box::new(Decoding::new(
+            "xz",
+            XzDecoder::new_multi_decoder(Counted::new(buffered(raw))),
+            XzDecoder::get_ref,
+        ))),
         Format::Zstd => {
-            let raw = Counted::new(BufReader::with_capacity(BUFFER, raw));
-            let mut decoder = zstd::Decoder::with_buffer(raw)?;
+            let mut decoder = zstd::Decoder::with_buffer(Counted::new(buffered(raw)))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Ok(Box::new(Decoding::new(
                 "zstd",
@@ -73,7 +133,7 @@ fn content_of(raw: Raw, format: Format) -> Result<Box<dyn Read + Send>> {
         }
         Format::Zip => bail!("it is a zip archive in a zip archive: unpack it first"),
         Format::Unsupported(name) => bail!(
-            "it is compressed by {name}: decompress it first, or compress it by gzip, zstd or zip"
+            "it is compressed by {name}: decompress it first, or compress it by gzip, zstd, xz, bzip2 or zip"
         ),
     }
 }

@@ -6,7 +6,7 @@ use datafusion::common::Result;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{Error, GetResultPayload, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::metrics::Count;
-use files::decoding::{Counted, Decoding, Format, ZSTD_WINDOW_LOG};
+use files::Monitor;
 use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
 
@@ -30,38 +30,23 @@ pub async fn open(
     Ok(Box::new(Metered { inner, bytes }))
 }
 
-/// Returns the text of a file, decompressed if its first bytes say so.
+/// Returns the text of a file, decompressed if its first bytes say so. `name` stands before warnings
+/// in the log.
 ///
 /// # Errors
-/// If the file cannot be read, has no bytes, or is compressed in another way.
-pub fn decompressed(mut raw: Box<dyn Read + Send>) -> io::Result<impl BufRead> {
-    let mut head = Vec::new();
-    raw.by_ref()
-        .take(Format::HEAD_BYTES as u64)
-        .read_to_end(&mut head)?;
-    if head.is_empty() {
+/// If the file cannot be read, has no bytes, or is compressed in a way that is not read.
+pub fn decompressed(mut raw: Box<dyn Read + Send>, name: &str) -> io::Result<impl BufRead> {
+    let mut first = Vec::new();
+    raw.by_ref().take(1).read_to_end(&mut first)?;
+    if first.is_empty() {
         let message = "it has no bytes: copy or download it again";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-    let format = Format::from_head(&head);
-    let whole = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(raw));
-    let text: Box<dyn Read + Send> = match format {
-        Format::Plain => Box::new(whole),
-        Format::Gzip => Box::new(files::decoding::gzip(whole)),
-        Format::Zstd => {
-            let mut decoder = zstd::Decoder::with_buffer(Counted::new(whole))?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            Box::new(Decoding::new("zstd", decoder, zstd::Decoder::get_ref))
-        }
-        Format::Zip => return Err(compressed_by("zip")),
-        Format::Unsupported(name) => return Err(compressed_by(name)),
-    };
+    let whole = Box::new(Cursor::new(first).chain(raw));
+    let monitor = Monitor::new(|_| (), |warning| log::warn!("{warning}"));
+    let text = files::decompressed(whole, name, &monitor);
+    let text = text.map_err(|error| io::Error::other(format!("{error:#}")))?;
     Ok(BufReader::with_capacity(BUFFER, text))
-}
-
-fn compressed_by(name: &str) -> io::Error {
-    let message = format!("it is compressed by {name}: compress it by gzip or zstd");
-    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// Counts the bytes that are read, for the metrics.

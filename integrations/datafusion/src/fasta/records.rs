@@ -208,11 +208,14 @@ mod tests {
             (gone.into(), "a.fa not found: gone"),
         ] {
             let raw = BufReader::new(Failing(Some(error)));
-            let message = message(&mut files::decoding::gzip(raw));
+            let message = message(&mut files::decoding::gzip(raw, |_| ()));
             assert!(message.contains(text), "{message}");
             assert!(!message.contains("copy or download"), "{message}");
         }
-        let message = message(&mut files::decoding::gzip(&b"is no gzip at all"[..]));
+        let message = message(&mut files::decoding::gzip(
+            &b"is no gzip at all"[..],
+            |_| (),
+        ));
         assert!(
             message.contains("the gzip data is damaged near byte"),
             "{message}"

@@ -149,7 +149,8 @@ impl FileOpener for FastaOpener {
             let sender = stream.tx();
             stream.spawn_blocking(move || {
                 let fail = |error: &dyn std::fmt::Display| in_file(path.as_ref(), error);
-                let text = reader::decompressed(raw).map_err(|error| fail(&error))?;
+                let text =
+                    reader::decompressed(raw, path.as_ref()).map_err(|error| fail(&error))?;
                 let send = |batch| sender.blocking_send(Ok(batch)).is_ok();
                 read(text, columns, batch_size, fail, send)
             });

@@ -1,4 +1,5 @@
 use std::io::{BufReader, Cursor, Write};
+use std::sync::mpsc;
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
@@ -25,10 +26,19 @@ fn plain(text: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let (text, warnings) = read_and_warn(bytes)?;
+    assert_eq!(warnings, [""; 0]);
+    Ok(text)
+}
+
+/// Returns the content and the warnings.
+fn read_and_warn(bytes: &[u8]) -> io::Result<(Vec<u8>, Vec<String>)> {
     let mut text = Vec::new();
     let raw = BufReader::with_capacity(7, Cursor::new(bytes.to_vec()));
-    gzip(raw).read_to_end(&mut text)?;
-    Ok(text)
+    let (warning, warnings) = mpsc::channel();
+    let warn = move |sentence: &str| warning.send(sentence.to_owned()).unwrap();
+    gzip(raw, warn).read_to_end(&mut text)?;
+    Ok((text, warnings.iter().collect()))
 }
 
 fn kind(bytes: &[u8]) -> ErrorKind {
@@ -36,7 +46,7 @@ fn kind(bytes: &[u8]) -> ErrorKind {
 }
 
 #[test]
-fn a_file_that_is_cut_between_blocks_is_cut_short() {
+fn a_file_without_the_last_block_is_read_with_a_warning() {
     let blocks = [
         block(b">a\nAC"),
         block(b"GT\n>b\n"),
@@ -45,11 +55,9 @@ fn a_file_that_is_cut_between_blocks_is_cut_short() {
     ];
     assert_eq!(read(&blocks.concat()).unwrap(), b">a\nACGT\n>b\nTT\n");
     for end in 1..blocks.len() {
-        assert_eq!(
-            kind(&blocks[..end].concat()),
-            ErrorKind::UnexpectedEof,
-            "{end}"
-        );
+        let (text, warnings) = read_and_warn(&blocks[..end].concat()).unwrap();
+        assert!(b">a\nACGT\n>b\nTT\n".starts_with(&text), "{end}");
+        assert_eq!(warnings, [MISSING_BLOCK], "{end}");
     }
 }
 
@@ -68,7 +76,11 @@ fn members_of_both_kinds_are_read() {
         let bytes: Vec<u8> = members.into_iter().flatten().copied().collect();
         assert_eq!(read(&bytes).unwrap(), text);
     }
-    assert_eq!(kind(&[plain, one].concat()), ErrorKind::UnexpectedEof);
+    let (text, warnings) = read_and_warn(&[plain, one].concat()).unwrap();
+    assert_eq!(
+        (&text[..], &*warnings),
+        (&b"plainone"[..], &[MISSING_BLOCK.to_owned()][..])
+    );
 }
 
 #[test]
@@ -76,12 +88,32 @@ fn zeros_may_follow() {
     let blocks = [block(b"one"), block(b"")].concat();
     for member in [plain(b"one"), blocks] {
         assert_eq!(read(&[&member[..], &[0; 100]].concat()).unwrap(), b"one");
-        let rest = [&member[..], &[0, 1]].concat();
-        assert!(read(&rest).is_err());
     }
     // A block that is cut off is not hidden by them.
     let cut = [&block(b"one")[..], &[0; 100]].concat();
-    assert_eq!(kind(&cut), ErrorKind::UnexpectedEof);
+    assert_eq!(read_and_warn(&cut).unwrap().1, [MISSING_BLOCK]);
+}
+
+/// As gunzip reads them. A published human genome has such bytes.
+#[test]
+fn bytes_behind_the_last_member_are_ignored_with_a_warning() {
+    let blocks = [block(b"one"), block(b"")].concat();
+    for member in [plain(b"one"), blocks] {
+        for rest in [&[0, 1][..], b"no member", b"\n"] {
+            let bytes = [&member[..], rest].concat();
+            let (text, warnings) = read_and_warn(&bytes).unwrap();
+            assert_eq!(text, b"one");
+            let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+            let warning = format!(
+                "the bytes behind the gzip data, from byte {} on, are not gzip and are ignored",
+                member.len() + zeros
+            );
+            assert_eq!(warnings, [warning]);
+        }
+    }
+    // Behind a block there is another one, whose header may be damaged.
+    let damaged = [&block(b"one")[..], b"no block, but a text"].concat();
+    assert_eq!(kind(&damaged), ErrorKind::InvalidInput);
 }
 
 /// Fails once it has given its bytes.
@@ -108,7 +140,9 @@ fn errors_name_the_place_but_those_of_the_reader_below_stay() {
             format!("the gzip data is cut short after {length} bytes: copy or download it again");
         assert_eq!(message, expected);
         let failing = BufReader::new(Failing(&member[..length]));
-        let failed = gzip(failing).read_to_end(&mut Vec::new()).unwrap_err();
+        let failed = gzip(failing, |_| ())
+            .read_to_end(&mut Vec::new())
+            .unwrap_err();
         assert_eq!(failed.to_string(), "the disk is on fire");
     }
     let mut damaged = [&member[..], &member].concat();
