@@ -86,7 +86,7 @@ fn read(args: &Args, monitor: &Monitor) -> Result<Either> {
     let is_single = [Some(&rows), other.as_ref()]
         .into_iter()
         .flatten()
-        .all(|file| file.type_name() == "f32");
+        .all(|file| file.type_name() != "f64");
     Ok(match args.number {
         Some(TypeName::F32) => Either::Single(Rows::read(args, rows, other)?),
         None if is_single => Either::Single(Rows::read(args, rows, other)?),

@@ -1,14 +1,14 @@
 //! Names of rows.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use files::{Monitor, open};
+use files::Monitor;
 use gridstride::Number;
 
 use super::args::Args;
 use super::rows::{RowSet, Rows};
+use crate::common::report::warn;
 
 /// The names of the rows and columns of the result.
 pub struct Names {
@@ -45,8 +45,7 @@ impl NameList {
         let Some(path) = path else {
             return Ok(NameList::Numbers(count));
         };
-        let names = read_lines(path, "a name")
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let names = read_lines(path, "a name", count)?;
         ensure!(
             names.len() == count,
             "{} has {} names, but {} has {count} {}: there must be a name for each",
@@ -74,18 +73,11 @@ impl NameList {
     }
 }
 
-/// Reads lines, none of which is blank, without spaces around them. Each is `what`.
-pub fn read_lines(path: &Path, what: &str) -> Result<Vec<String>> {
-    let mut text = String::new();
-    open(path, &Monitor::default())?.read_to_string(&mut text)?;
-    let named = |(i, line): (usize, &str)| {
-        let name = line.trim();
-        ensure!(
-            !name.is_empty(),
-            "line {} is blank: each line is {what}",
-            i + 1
-        );
-        Ok(name.to_owned())
-    };
-    text.trim_end().lines().enumerate().map(named).collect()
+/// Reads lines, of which there should be about `expected`. Each is `what`.
+pub fn read_lines(path: &Path, what: &str, expected: usize) -> Result<Vec<String>> {
+    // Many more are another file, which may be too large for the memory.
+    let most = expected.saturating_mul(2).saturating_add(1000);
+    let monitor = Monitor::new(|_| (), warn);
+    let lines = files::lines::read(path, what, most, &monitor);
+    lines.with_context(|| format!("cannot read {}", path.display()))
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use files::text::shortened;
 use gridstride::distances;
 use ndarray::{ArrayView2, s};
 
@@ -21,16 +22,16 @@ pub struct Sequences<'a, T> {
 impl Offsets {
     /// Reads how many of the `count` rows of `rows` each sequence has.
     pub fn read(path: &Path, rows: &Path, count: usize) -> Result<Offsets> {
-        let lines = read_lines(path, "a number of windows")
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let lines = read_lines(path, "a number of windows", count)?;
         let (mut offsets, mut end) = (vec![0], 0_usize);
         for (line, text) in (1..).zip(&lines) {
             let windows: Option<usize> = text.parse().ok().filter(|&windows| windows > 0);
             let windows = windows.with_context(|| {
                 format!(
-                    "{}: line {line} is {text:?}: each line is the number of windows of a sequence, \
+                    "{}: line {line} is {:?}: each line is the number of windows of a sequence, \
                      at least 1",
-                    path.display()
+                    path.display(),
+                    shortened(text, 60)
                 )
             })?;
             end = end.saturating_add(windows);

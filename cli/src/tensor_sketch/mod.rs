@@ -23,6 +23,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use files::Monitor;
 use files::text::shortened;
 use gridstride::distances;
 use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
@@ -186,7 +187,10 @@ fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
 fn tables(args: &Args) -> Result<Tables> {
     let alphabet_size = Alphabet::from(args.alphabet).size();
     match &args.tables {
-        Some(path) => files::tables::read(path, alphabet_size, args.tuple, args.dim),
+        Some(path) => {
+            let monitor = Monitor::new(|_| (), warn);
+            files::tables::read(path, alphabet_size, args.tuple, args.dim, &monitor)
+        }
         None => Ok(Tables::from_seed(
             alphabet_size,
             args.tuple.unwrap_or(args::DEFAULT_TUPLE),

@@ -323,7 +323,10 @@ fn mistakes() {
     let said = "endless.npy: 9000000000×9000000000 numbers are more than can be counted";
     refuse(&[&endless], &[said]);
     let whole = npy(&folder, "whole.npy", &Array2::<i64>::zeros((2, 2)));
-    refuse(&[&whole], &["<i8", "not f32 or f64", ".astype('float32')"]);
+    refuse(
+        &[&whole],
+        &["<i8", "not f16, bf16, f32 or f64", ".astype('float32')"],
+    );
 
     let two = folder.file("two.txt", "a\nb\n");
     let said = [
@@ -553,6 +556,22 @@ fn mistakes_of_windows() {
         let counts = folder.file("counts.txt", text);
         PROGRAM.refuse(&["--windows", &counts, &rows], &["counts.txt", said]);
     }
+    // Neither is held in memory, nor quoted.
+    let long = folder.file("long.txt", "a".repeat(1 << 20));
+    for option in ["--windows", "--names"] {
+        PROGRAM.refuse(
+            &[option, &long, &rows],
+            &[
+                "cannot read ",
+                "long.txt: line 1 has more than 65536 bytes: each line is a n",
+            ],
+        );
+    }
+    let many = folder.file("many.txt", "1\n".repeat(100_000));
+    PROGRAM.refuse(
+        &["--windows", &many, &rows],
+        &["many.txt: it has more than 1006 lines: each line is a number of windows"],
+    );
     let two = folder.file("two.txt", "2\n1\n");
     let options = ["--windows", &two, "--names", &three, &rows];
     PROGRAM.refuse(&options, &["has 3 names, but ", "has 2 sequences"]);

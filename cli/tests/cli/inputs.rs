@@ -507,12 +507,10 @@ fn archives_without_a_single_file() {
 fn formats_that_are_not_read() {
     let folder = Folder::new();
     for case in cases(&folder) {
-        for (head, name) in [(&b"7z\xbc\xaf\x27\x1c\0\x04"[..], "7-Zip")] {
-            let file = folder.file("bad", [head, &[0; 100]].concat());
-            let output = case.program.run(&case.arguments(&file));
-            let errors = String::from_utf8(output.stderr).unwrap();
-            let said = format!("bad: it is compressed by {name}: decompress it first");
-            says(&errors, &[&*said, "gzip, zstd, xz, bzip2 or zip"]);
-        }
+        let file = folder.file("bad", b"7z\xbc\xaf\x27\x1c\0\x04".repeat(20));
+        let output = case.program.run(&case.arguments(&file));
+        let errors = String::from_utf8(output.stderr).unwrap();
+        let said = "bad: it is compressed by 7-Zip: decompress it first";
+        says(&errors, &[said, "gzip, zstd, xz, bzip2 or zip"]);
     }
 }

@@ -335,7 +335,10 @@ fn files_that_cannot_be_read() {
     let cases = [
         (Vec::new(), "the file ends within its header"),
         (whole[..20].to_vec(), "the file ends within its header"),
-        (b"1,2,3\n4,5,6\n".to_vec(), "it is not an NPY file: "),
+        (
+            b"1,2,3\n4,5,6\n".to_vec(),
+            "it is not an NPY file: it is a text that begins with '1,2,3', such as CSV",
+        ),
         (cut(1), "the file ends after 11 of its 3×4 numbers"),
         (cut(96), "the file ends after 0 of its 3×4 numbers"),
         (
@@ -375,11 +378,11 @@ fn files_that_cannot_be_read() {
         ),
         (
             of_type("<i4", "(3, 4)"),
-            "it holds numbers of the type '<i4', not f32 or f64: convert the array by .astype('float32')",
+            "it holds numbers of the type '<i4', not f16, bf16, f32 or f64: convert the array by .astype('float32')",
         ),
         (
             of_type("<c8", "(3, 4)"),
-            "it holds numbers of the type '<c8', not f32 or f64",
+            "it holds numbers of the type '<c8', not f16, bf16, f32 or f64",
         ),
     ];
     let kept = folder.file("kept.npy", "as it was");

@@ -4,6 +4,7 @@ pub mod boxes;
 pub mod decimal;
 pub mod decoding;
 mod input;
+pub mod lines;
 pub mod memory;
 mod monitor;
 pub mod npy;

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use gridstride::Number;
+use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
+use crate::text::shortened;
 use crate::{Monitor, open};
 
 /// The longest header that is read, in bytes: the longest of version 1 of the format.
@@ -55,9 +57,9 @@ impl NpyReader {
         let header = read_header(&mut file)?;
         let &[rows, columns] = header.shape.as_slice() else {
             bail!(
-                "it holds an array with {} axes, {:?}, not a matrix",
+                "it holds an array with {} axes, {}, not a matrix",
                 header.shape.len(),
-                header.shape
+                shortened(&format!("{:?}", header.shape), SHOWN)
             );
         };
         Ok(NpyReader {
@@ -77,7 +79,7 @@ impl NpyReader {
 
     /// Returns the type of the numbers in the file.
     pub fn type_name(&self) -> &'static str {
-        self.decode.name
+        self.decode.name()
     }
 
     /// Reads the numbers, rounded to `T`.
@@ -104,13 +106,12 @@ impl NpyReader {
 
         let (mut numbers, mut batch) = (Vec::new(), vec![0; BATCH]);
         while numbers.len() < count {
-            let wanted = ((count - numbers.len()).saturating_mul(decode.size)).min(BATCH);
+            let wanted = ((count - numbers.len()).saturating_mul(decode.size())).min(BATCH);
             let got = fill(&mut file, &mut batch[..wanted])?;
-            let whole = got / decode.size;
+            let whole = got / decode.size();
             let no_memory = || format!("there is no memory for {rows}×{columns} numbers");
             numbers.try_reserve(whole).with_context(no_memory)?;
-            for bytes in batch[..got].chunks_exact(decode.size) {
-                let number = decode.number(bytes);
+            decode.decode(&batch[..got], |number| {
                 let rounded = T::from_f64(number);
                 if number.is_finite() && !rounded.to_f64().is_finite() {
                     let (i, j) = (numbers.len() / shape.1, numbers.len() % shape.1);
@@ -121,7 +122,8 @@ impl NpyReader {
                     );
                 }
                 numbers.push(rounded);
-            }
+                Ok(())
+            })?;
             ensure!(
                 got == wanted,
                 "the file ends after {} of its {rows}×{columns} numbers: copy or download it again",
@@ -136,7 +138,7 @@ impl NpyReader {
         Ok(Stored {
             rows: Array2::from_shape_vec(shape, numbers).with_context(too_large)?,
             is_fortran,
-            type_name: decode.name,
+            type_name: decode.name(),
         })
     }
 }
@@ -155,6 +157,29 @@ fn cannot_read(path: &Path) -> String {
     format!("cannot read {}", path.display())
 }
 
+/// The first bytes of a file.
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Returns the error of a file that begins with other bytes, of which `start` has been read.
+#[cold]
+fn no_npy(file: &mut impl Read, mut start: Vec<u8>) -> anyhow::Error {
+    // An error of reading is not what is wrong.
+    let _ = file.take(SHOWN as u64).read_to_end(&mut start);
+    let text = String::from_utf8_lossy(&start);
+    let line = text.lines().next().unwrap_or_default();
+    let is_text = |c: char| c != char::REPLACEMENT_CHARACTER && (!c.is_control() || c == '\t');
+    match line.chars().all(is_text) {
+        true => anyhow!(
+            "it is not an NPY file: it is a text that begins with '{}', such as CSV; numpy.save writes NPY, for \
+             instance numpy.save('a.npy', numpy.loadtxt('a.csv', delimiter=','))",
+            shortened(line, SHOWN)
+        ),
+        false => {
+            anyhow!("it is not an NPY file, as numpy.save writes it: it begins with other bytes")
+        }
+    }
+}
+
 /// Reads the header, which is checked before it is parsed.
 fn read_header(file: &mut impl Read) -> Result<Header> {
     // The magic string, the version, and the length in as many bytes as the version says.
@@ -162,6 +187,9 @@ fn read_header(file: &mut impl Read) -> Result<Header> {
     file.by_ref().take(10).read_to_end(&mut bytes)?;
     if bytes.get(6).is_some_and(|&version| version > 1) {
         file.by_ref().take(2).read_to_end(&mut bytes)?;
+    }
+    if !bytes.is_empty() && !MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) {
+        return Err(no_npy(file, bytes));
     }
     let start = bytes.len();
     let length = match bytes.get(8..) {
@@ -171,7 +199,7 @@ fn read_header(file: &mut impl Read) -> Result<Header> {
         _ => 0,
     };
     // The parser refuses other files and versions.
-    if bytes.starts_with(b"\x93NUMPY") && matches!(bytes.get(6), Some(1..=3)) {
+    if bytes.starts_with(MAGIC) && matches!(bytes.get(6), Some(1..=3)) {
         ensure!(
             length <= LONGEST_HEADER,
             "its header has {length} bytes, more than {LONGEST_HEADER}: write the matrix with \
@@ -201,7 +229,10 @@ fn said(error: ReadHeaderError) -> anyhow::Error {
         ReadHeaderError::Parse(ParseHeaderError::DictParse(_)) => {
             anyhow!("it is not an NPY file: the header is not a dictionary as Python writes it")
         }
-        ReadHeaderError::Parse(error) => anyhow!("it is not an NPY file: {error}"),
+        ReadHeaderError::Parse(error) => {
+            let error = shortened(&error.to_string(), 4 * SHOWN);
+            anyhow!("it is not an NPY file: {error}")
+        }
     }
 }
 
@@ -226,49 +257,175 @@ fn fill(file: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
 /// NumPy's letters for real numbers.
 const REAL: [char; 4] = ['b', 'i', 'u', 'f'];
 
+/// Characters of a file that a message shows.
+const SHOWN: usize = 60;
+
+/// Types of numbers in a file.
+#[derive(Clone, Copy)]
+enum Kind {
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
 /// How numbers lie in a file.
 struct Decoder {
-    name: &'static str,
-    size: usize,
+    kind: Kind,
     is_big_endian: bool,
 }
 
 impl Decoder {
     fn new(header: &Header) -> Result<Decoder> {
-        let (name, size, is_big_endian) = match header.type_descriptor.as_string() {
-            Some(text) if text == "<f4" => ("f32", 4, false),
-            Some(text) if text == "<f8" => ("f64", 8, false),
-            Some(text) if text == ">f4" => ("f32", 4, true),
-            Some(text) if text == ">f8" => ("f64", 8, true),
+        const POSSIBLE: &str = "not f16, bf16, f32 or f64";
+        let (kind, is_big_endian) = match header.type_descriptor.as_string().map(|text| &**text) {
+            Some("<f2") => (Kind::F16, false),
+            Some(">f2") => (Kind::F16, true),
+            // As ml_dtypes, and with it JAX, writes bfloat16, for which NumPy has no letter.
+            Some("<V2" | "|V2") => (Kind::Bf16, false),
+            Some(">V2") => (Kind::Bf16, true),
+            Some("<f4") => (Kind::F32, false),
+            Some(">f4") => (Kind::F32, true),
+            Some("<f8") => (Kind::F64, false),
+            Some(">f8") => (Kind::F64, true),
+            Some(text @ ("<f12" | ">f12" | "<f16" | ">f16")) => bail!(
+                "it holds long doubles of {} bytes (numpy.longdouble), {POSSIBLE}: convert the array by \
+                 .astype('float64')",
+                &text[2..]
+            ),
             Some(text) if text.trim_start_matches(['<', '>', '|']).starts_with(REAL) => bail!(
-                "it holds numbers of the type '{text}', not f32 or f64: convert the array by \
-                 .astype('float32')"
+                "it holds numbers of the type '{}', {POSSIBLE}: convert the array by .astype('float32')",
+                shortened(text, SHOWN)
             ),
             _ => bail!(
-                "it holds numbers of the type {}, not f32 or f64",
-                header.type_descriptor
+                "it holds numbers of the type {}, {POSSIBLE}",
+                shortened(&header.type_descriptor.to_string(), SHOWN)
             ),
         };
         Ok(Decoder {
-            name,
-            size,
+            kind,
             is_big_endian,
         })
     }
 
-    /// The number that the `size` bytes are.
-    fn number(&self, bytes: &[u8]) -> f64 {
-        let mut padded = [0; 8];
-        for (to, from) in padded.iter_mut().zip(0..self.size) {
-            *to = match self.is_big_endian {
-                false => bytes[from],
-                true => bytes[self.size - 1 - from],
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::F16 => "f16",
+            Kind::Bf16 => "bf16",
+            Kind::F32 => "f32",
+            Kind::F64 => "f64",
+        }
+    }
+
+    /// Bytes of a number.
+    fn size(&self) -> usize {
+        match self.kind {
+            Kind::F16 | Kind::Bf16 => 2,
+            Kind::F32 => 4,
+            Kind::F64 => 8,
+        }
+    }
+
+    /// Calls `take` with each of the whole numbers of a text.
+    fn decode(&self, text: &[u8], mut take: impl FnMut(f64) -> Result<()>) -> Result<()> {
+        macro_rules! each {
+            ($($kind:ident => $type:ty, $bits:ty;)*) => {
+                match (self.kind, self.is_big_endian) {
+                    $(
+                        (Kind::$kind, false) => text
+                            .as_chunks()
+                            .0
+                            .iter()
+                            .map(|&bytes| <$type>::from_bits(<$bits>::from_le_bytes(bytes)).into())
+                            .try_for_each(&mut take),
+                        (Kind::$kind, true) => text
+                            .as_chunks()
+                            .0
+                            .iter()
+                            .map(|&bytes| <$type>::from_bits(<$bits>::from_be_bytes(bytes)).into())
+                            .try_for_each(&mut take),
+                    )*
+                }
             };
         }
-        let bits = u64::from_le_bytes(padded);
-        match self.size {
-            4 => f32::from_bits(bits as u32).into(),
-            _ => f64::from_bits(bits),
+        each! {
+            F16 => f16, u16;
+            Bf16 => bf16, u16;
+            F32 => f32, u32;
+            F64 => f64, u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn open(bytes: &[u8]) -> Result<NpyReader> {
+        NpyReader::new(Path::new("a.npy"), Box::new(Cursor::new(bytes.to_vec())))
+    }
+
+    /// A file of 2×2 numbers of a type of NumPy.
+    fn file(descr: &str, numbers: &[u8]) -> Vec<u8> {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 2), }}\n");
+        let length = (text.len() as u16).to_le_bytes();
+        [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes(), numbers].concat()
+    }
+
+    fn said(bytes: &[u8]) -> String {
+        format!("{:#}", open(bytes).err().expect("an error"))
+    }
+
+    #[test]
+    fn numbers_of_all_types_are_read() {
+        let numbers = [1.5, -2.0, 0.0, 65504.0];
+        let expected = Array2::from_shape_vec((2, 2), numbers.to_vec()).unwrap();
+        let bytes = |bytes: &dyn Fn(f64) -> Vec<u8>| numbers.map(bytes).concat();
+        let little = |number: f64| f16::from_f64(number).to_le_bytes().to_vec();
+        let big = |number: f64| f16::from_f64(number).to_be_bytes().to_vec();
+        for (descr, name, bytes) in [
+            ("<f2", "f16", bytes(&little)),
+            (">f2", "f16", bytes(&big)),
+            (
+                "<f4",
+                "f32",
+                bytes(&|number| (number as f32).to_le_bytes().to_vec()),
+            ),
+            (
+                ">f4",
+                "f32",
+                bytes(&|number| (number as f32).to_be_bytes().to_vec()),
+            ),
+            ("<f8", "f64", bytes(&|number| number.to_le_bytes().to_vec())),
+            (">f8", "f64", bytes(&|number| number.to_be_bytes().to_vec())),
+        ] {
+            let reader = open(&file(descr, &bytes)).unwrap();
+            assert_eq!(reader.type_name(), name);
+            assert_eq!(reader.read::<f64>().unwrap().rows, expected, "{descr}");
+        }
+        // As ml_dtypes has them. The last one is rounded.
+        let rounded = |number: f64| bf16::from_f64(number).to_le_bytes().to_vec();
+        let reader = open(&file("<V2", &bytes(&rounded))).unwrap();
+        assert_eq!(reader.type_name(), "bf16");
+        let found = reader.read::<bf16>().unwrap().rows;
+        assert_eq!(found, expected.mapv(bf16::from_f64));
+    }
+
+    #[test]
+    fn errors_say_what_the_file_is() {
+        let long_double = "it holds long doubles of 16 bytes (numpy.longdouble), not f16, bf16, f32 or f64: convert \
+                           the array by .astype('float64')";
+        assert_eq!(said(&file("<f16", &[0; 64])), long_double);
+        let csv = "it is not an NPY file: it is a text that begins with 'a;b', such as CSV; numpy.save writes NPY, for \
+                   instance numpy.save('a.npy', numpy.loadtxt('a.csv', delimiter=','))";
+        assert_eq!(said(b"a;b\n1;2\n"), csv);
+        let other = "it is not an NPY file, as numpy.save writes it: it begins with other bytes";
+        assert_eq!(said(b"\x89HDF\r\n\x1a\n\0\0\0\0"), other);
+        // Quotes are short.
+        for bytes in [file(&"<i8".repeat(10_000), &[]), b"a".repeat(100_000)] {
+            assert!(said(&bytes).chars().count() < 400, "{}", said(&bytes));
         }
     }
 }

@@ -3,12 +3,19 @@
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use gridstride::tensor_sketch::Tables;
 use ndarray::Array2;
 use serde::Deserialize;
 
+use crate::text::shortened;
 use crate::{Monitor, open};
+
+/// The most bytes of a file. Tables have 2·8 numbers for each of 256 letters at most.
+const LARGEST: usize = 1 << 20;
+
+/// Characters of an error of JSON that are shown. Such an error quotes the text.
+const SHOWN: usize = 200;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,8 +25,14 @@ struct TablesFile {
 }
 
 /// Reads tables that must be for `alphabet_size` letters and, if given, for tuples of `tuple`.
-pub fn read(path: &Path, alphabet_size: usize, tuple: Option<usize>, dim: usize) -> Result<Tables> {
-    read_unnamed(path, alphabet_size, tuple, dim)
+pub fn read(
+    path: &Path,
+    alphabet_size: usize,
+    tuple: Option<usize>,
+    dim: usize,
+    monitor: &Monitor,
+) -> Result<Tables> {
+    read_unnamed(path, alphabet_size, tuple, dim, monitor)
         .with_context(|| format!("cannot use the tables in {}", path.display()))
 }
 
@@ -28,9 +41,15 @@ fn read_unnamed(
     alphabet_size: usize,
     tuple: Option<usize>,
     dim: usize,
+    monitor: &Monitor,
 ) -> Result<Tables> {
     let mut text = Vec::new();
-    open(path, &Monitor::default())?.read_to_end(&mut text)?;
+    let file = open(path, monitor)?;
+    file.take(LARGEST as u64 + 1).read_to_end(&mut text)?;
+    ensure!(
+        text.len() <= LARGEST,
+        "it has more than {LARGEST} bytes, which no tables have"
+    );
     parse(&text, alphabet_size, tuple, dim)
 }
 
@@ -41,7 +60,8 @@ pub fn parse(
     tuple: Option<usize>,
     dim: usize,
 ) -> Result<Tables> {
-    let file: TablesFile = serde_json::from_slice(text)?;
+    let file: TablesFile = serde_json::from_slice(text)
+        .map_err(|error| anyhow!("{}", shortened(&error.to_string(), SHOWN)))?;
     let (hashes, signs) = (matrix("hashes", file.hashes)?, matrix("signs", file.signs)?);
     let tables = Tables::new(hashes.view(), signs.view(), dim)?;
     let letters = tables.alphabet_size();

@@ -13,9 +13,13 @@ use super::BUFFER;
 use super::raw::Raw;
 use crate::Monitor;
 use crate::decoding::{Counted, Decoding};
+use crate::text::shortened;
 
 /// Names that an error lists.
 const LISTED: usize = 10;
+
+/// Characters of a name that an error shows.
+const SHOWN: usize = 100;
 
 /// Returns the content of the file in the archive. Its compressed bytes are added to `monitor`.
 ///
@@ -72,7 +76,8 @@ impl Entry {
             if entry.is_dir() || name.starts_with("__MACOSX/") {
                 continue;
             }
-            names.push(name.escape_debug().to_string());
+            let name = shortened(&name, SHOWN);
+            names.push(name.clone());
             found = Some(Entry {
                 name,
                 start: entry.data_start().context("it has no place")?,

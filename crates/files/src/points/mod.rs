@@ -282,7 +282,9 @@ fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
 
 #[cold]
 fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Fault {
-    let of_series = series.map_or(String::new(), |name| format!(" of series {name:?}"));
+    let of_series = series.map_or(String::new(), |name| {
+        format!(" of series '{}'", shown(name.as_bytes()))
+    });
     let (time, before) = (timestamp(time), timestamp(before));
     let what = format!(
         "{time} is before {before}, the time of the point before it{of_series}; points \

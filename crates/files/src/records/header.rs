@@ -17,7 +17,7 @@ pub fn column(header: &ByteRecord, name: &str) -> Result<Option<usize>> {
     let mut places = (0..header.len()).filter(|&place| is_named(&header[place]));
     let first = places.next();
     if places.next().is_some() {
-        bail!("there are two columns {}", name.escape_default());
+        bail!("there are two columns {}", shown(name.as_bytes()));
     }
     Ok(first)
 }
