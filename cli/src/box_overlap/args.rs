@@ -27,7 +27,8 @@ Examples:
   gridstride box-overlap set1.csv set2.csv --join id --out joined.csv --plot joined.svg
   gridstride box-overlap --generate 100000 pipes/")]
 pub struct Args {
-    /// Write all pairs to this file: row numbers, counted from 0, sorted.
+    /// Write all pairs to this file: row numbers, counted from 0, sorted. Outputs are compressed if
+    /// their names end in .gz or .zst; - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
@@ -73,7 +74,7 @@ pub struct Args {
 
     /// Draw a top view of the boxes, x to the right and y up, with the overlaps. Of many boxes a
     /// random sample is drawn.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
     /// The algorithm.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::args::{Args, TypeName};
 use crate::common::generated::{Generated, refuse_existing};
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress;
 use crate::common::report::{self, UsageError};
 
@@ -28,18 +28,25 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
     let paths = ["set1.csv", "set2.csv"].map(|name| folder.join(name));
     // A link may make both names one file.
     let [first, second] = paths.each_ref().map(|path| Some(path.as_path()));
-    check_distinct(&[("set1.csv", first), ("set2.csv", second)], &[])?;
+    let outputs = [
+        ("set1.csv", first, Format::Csv),
+        ("set2.csv", second, Format::Csv),
+    ];
+    check_outputs(&outputs, &[])?;
     refuse_existing(&paths.each_ref().map(|path| &**path), args.force)?;
     fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
     let mut files = Vec::new();
     for path in &paths {
         let mut file = OutputFile::create(path)?;
         file.write_all(b"id,minX,minY,minZ,maxX,maxY,maxZ\n")?;
+        // The shortest line.
+        let bytes = count as f64 * "w0,0,0,0,0,0,0\n".len() as f64;
+        file.require_space(bytes, "choose a smaller --generate")?;
         files.push(file);
     }
 
     let mut pipes = Pipes::new(count, args.seed);
-    let format = Format {
+    let format = Lines {
         is_whole: args.number == TypeName::I32,
     };
     let bar = progress::count("writing", count as u64, "segments");
@@ -66,12 +73,12 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 }
 
 /// How coordinates are written.
-struct Format {
+struct Lines {
     /// As whole millimetres, not as metres.
     is_whole: bool,
 }
 
-impl Format {
+impl Lines {
     /// Returns the lines of both files for some segments, of which the first has this row.
     fn text(&self, first: usize, segments: &[Segment]) -> [Vec<u8>; 2] {
         let mut text = [Vec::new(), Vec::new()];

@@ -20,7 +20,7 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{self, phase, total_size};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
@@ -46,11 +46,11 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
     let outputs = [
-        ("--out", args.out.as_deref()),
-        ("--matrix", args.matrix.as_deref()),
-        ("--plot", args.plot.as_deref()),
+        ("--out", args.out.as_deref(), Format::Csv),
+        ("--matrix", args.matrix.as_deref(), Format::Npy),
+        ("--plot", args.plot.as_deref(), Format::Picture),
     ];
-    check_distinct(&outputs, &args.paths().collect::<Vec<_>>())?;
+    check_outputs(&outputs, &args.paths().collect::<Vec<_>>())?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
     let mut join = Join::create(args)?;
@@ -67,6 +67,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let sets = reading.finish()?;
     bar.finish_and_clear();
     times.reading = start.elapsed();
+    results.require_space(sets[0].nrows())?;
 
     if let Some(join) = &mut join {
         timed(&mut times.writing, || {
@@ -76,7 +77,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     let mut slices = timed(&mut times.searching, || {
         phase("searching", || slices(args, &devices, &sets))
     })?;
-    results.count(slices.counts());
+    results.count(slices.counts())?;
     let rows = || sets.iter().map(Array2::nrows).collect();
     let sample = |_: &OutputFile| Sample::new(rows(), args.is_swapped(), slices.counts());
     let mut sample = picture.as_ref().map(sample);
@@ -102,8 +103,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
                 .paths()
                 .map(|path| path.display().to_string())
                 .collect();
-            let svg = sample.svg(&names, &sets)?;
-            picture.write_all(svg.as_bytes())?;
+            picture.write_picture(&sample.svg(&names, &sets)?)?;
             picture.publish()?;
         }
         results.joined = join.as_ref().map(|join| join.rows);

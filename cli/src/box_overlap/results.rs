@@ -65,12 +65,33 @@ impl Results {
         self.csv.is_none() && self.npy.is_none() && self.shown.len() == SHOWN
     }
 
+    /// Refuses a matrix of so many boxes for which the disk has no space.
+    pub fn require_space(&mut self, boxes: usize) -> Result<()> {
+        match &mut self.npy {
+            Some(npy) => npy.require_space(boxes, "choose a smaller --limit"),
+            None => Ok(()),
+        }
+    }
+
     /// Takes the number of pairs of each box.
-    pub fn count(&mut self, counts: &[u32]) {
+    ///
+    /// # Errors
+    /// If the disk has no space for the pairs.
+    pub fn count(&mut self, counts: &[u32]) -> Result<()> {
         self.pairs = counts.iter().map(|&count| u64::from(count)).sum();
         self.largest = counts.iter().copied().max().unwrap_or(0);
         let is_above = |count: &&u32| **count as usize > self.limit;
         self.above_limit = counts.iter().filter(is_above).count();
+        if let Some(csv) = &mut self.csv {
+            // Of each pair the row, and at least a comma, a digit and the line's end.
+            let bytes = |(row, &count): (usize, &u32)| {
+                let digits = row.checked_ilog10().unwrap_or(0) + 1;
+                f64::from(count) * f64::from(digits + 3)
+            };
+            let bytes = counts.iter().enumerate().map(bytes).sum();
+            csv.require_space(bytes, "divide the sets into parts")?;
+        }
+        Ok(())
     }
 
     /// Takes the pairs of the next boxes.

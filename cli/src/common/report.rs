@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -33,6 +34,14 @@ pub fn mode() -> Mode {
     MODE.get().copied().unwrap_or_default()
 }
 
+/// Whether a result goes to stdout.
+static IS_STDOUT_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Makes summaries go to stderr from now on, since a result goes to stdout.
+pub fn leave_stdout() {
+    IS_STDOUT_TAKEN.store(true, Ordering::Relaxed);
+}
+
 /// What a subcommand has to say at its end. The JSON object has the names of the fields as keys,
 /// with units at their ends, such as `_ms` and `_bytes`. `docs/guide/cli.md` lists the keys.
 pub trait Summary: Serialize {
@@ -40,7 +49,7 @@ pub trait Summary: Serialize {
     fn write_table(&self, text: &mut String) -> fmt::Result;
 }
 
-/// Prints a summary on stdout in the mode of the process.
+/// Prints a summary in the mode of the process, on stdout unless a result goes there.
 pub fn show(summary: &impl Summary) -> Result<()> {
     if mode() == Mode::Table {
         let mut text = String::new();
@@ -146,8 +155,13 @@ pub fn exit_code(done: Result<()>) -> ExitCode {
     }
 }
 
-/// Prints `text` on stdout.
+/// Prints `text` on stdout, or on stderr if a result goes to stdout.
 pub fn print(text: &str) -> Result<()> {
+    if IS_STDOUT_TAKEN.load(Ordering::Relaxed) {
+        return io::stderr()
+            .write_all(text.as_bytes())
+            .context("cannot write to stderr");
+    }
     match io::stdout().write_all(text.as_bytes()) {
         // Whoever reads has read enough: `| head`.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

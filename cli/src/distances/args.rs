@@ -9,6 +9,7 @@ use gridstride::distances::Metric;
 
 use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
+use crate::common::output::{Format, endings};
 use crate::common::report::UsageError;
 
 /// Computes the distances of all pairs of rows of an NPY file, or of its rows to those of another.
@@ -32,13 +33,15 @@ Examples:
   gridstride distances queries.npy database.npy --nearest 10 --out nearest.tsv
   gridstride distances windows.npy --windows counts.txt --nearest 10")]
 pub struct Args {
-    /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names.
+    /// Write the distances to this file: a matrix as NPY, or a tab-separated table with names,
+    /// compressed if the name ends in .gz or .zst; - is stdout.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// The format of --out. By default the ending .npy or .tsv of its name decides.
+    /// The format of --out. By default the ending .npy or .tsv of its name decides; stdout gets a
+    /// table.
     #[arg(long, value_enum, requires = "out", help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<FormatName>,
 
     /// How to measure distances.
     #[arg(long, value_parser = choice::<Metric>(), default_value_t, help_heading = "Distances")]
@@ -99,7 +102,7 @@ pub struct Args {
 
 /// The formats of distances.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum Format {
+pub enum FormatName {
     /// A matrix of f64.
     Npy,
     /// A table: the names of columns in the first line, and of rows in the first column.
@@ -112,15 +115,15 @@ impl Args {
         let Some(path) = self.out.as_deref() else {
             return Ok(None);
         };
-        let by_name = || match path.extension().and_then(|extension| extension.to_str()) {
-            Some(extension) if extension.eq_ignore_ascii_case("npy") => Ok(Format::Npy),
-            Some(extension) if extension.eq_ignore_ascii_case("tsv") => Ok(Format::Tsv),
+        let format = match (self.format, endings(path).0.as_deref()) {
+            (Some(FormatName::Npy), _) | (None, Some("npy")) => Format::Npy,
+            (Some(FormatName::Tsv), _) | (None, Some("tsv")) => Format::Tsv,
+            _ if path == Path::new("-") => Format::Tsv,
             _ => bail!(UsageError(format!(
                 "the name {} ends in neither .npy nor .tsv: give the format by --format npy or --format tsv",
                 path.display()
             ))),
         };
-        let format = self.format.map_or_else(by_name, Ok)?;
         if self.nearest.is_some() && format == Format::Npy {
             bail!(UsageError(
                 "--nearest writes a table: give --out a name that ends in .tsv, or --format tsv"

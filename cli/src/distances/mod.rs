@@ -24,7 +24,7 @@ use gridstride::Device;
 use gridstride::distances::Component;
 
 use crate::common::opening::open_while_reading;
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{self, phase};
 use crate::common::report::{self, UsageError, timed};
 use args::{Args, TypeName};
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<()> {
         .into_iter()
         .chain(given.into_iter().flatten().map(|path| &**path))
         .collect();
-    check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
+    check_outputs(&[("--out", args.out.as_deref(), Format::Chosen)], &inputs)?;
     args.out()?;
     let (start, owned) = (Instant::now(), args.clone());
     let opened = open_while_reading(&args.devices.device, args.devices.memory, move || {

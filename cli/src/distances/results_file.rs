@@ -7,9 +7,8 @@ use anyhow::Result;
 use gridstride::distances::Nearest;
 use ndarray::ArrayView2;
 
-use super::args::Format;
 use super::names::Names;
-use crate::common::output::{DistanceTable, NpyFile, OutputFile, add_name};
+use crate::common::output::{DistanceTable, Format, NpyFile, OutputFile, add_name};
 
 /// Neighbours of a text, unless a row has more.
 const TOGETHER: usize = 1 << 16;
@@ -23,11 +22,15 @@ pub enum ResultsFile {
 impl ResultsFile {
     /// Begins a file.
     pub fn create(path: &Path, format: Format, names: &Names) -> Result<ResultsFile> {
+        const REMEDY: &str = "compare fewer rows, or write the nearest alone with --nearest";
+        let (rows, columns) = (names.rows.len(), names.columns.len());
         if format == Format::Npy {
-            let file = NpyFile::create(path, 'f', names.columns.len())?;
+            let mut file = NpyFile::create(path, 'f', columns)?;
+            file.require_space(rows, REMEDY)?;
             return Ok(ResultsFile::Matrix(file));
         }
         let mut table = DistanceTable::create(path)?;
+        table.require_space(rows as f64 * columns as f64, REMEDY)?;
         let columns = 0..names.columns.len();
         table.add_header(columns.map(|column| names.columns.name(column)))?;
         Ok(ResultsFile::Table(table))

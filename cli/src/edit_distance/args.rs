@@ -87,13 +87,14 @@ pub struct Args {
     pub devices: DeviceOptions,
 
     /// Write the distances of all pairs to this file, tab-separated; with --grid the correlations of
-    /// all combinations.
+    /// all combinations. Compressed if its name ends in .gz or .zst; - is stdout, and the summary
+    /// then goes to stderr.
     #[arg(long, value_name = "TSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Draw the estimates over the exact distances, SVG; with --grid the correlations over the
+    /// Draw the estimates over the exact distances; with --grid the correlations over the
     /// length of tuples.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
     /// Without B.fa, compare all pairs within groups of RECORDS consecutive records of A.fa; by

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::args::Args;
 use super::records::pairs_of_group;
 use crate::common::generated::{Generated, refuse_existing};
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress;
 use crate::common::report::{self, UsageError};
 
@@ -43,11 +43,19 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
         )));
     };
     let paths: Vec<&Path> = args.files().map(PathBuf::as_path).collect();
-    let outputs = [("A.fa", Some(&*args.a)), ("B.fa", args.b.as_deref())];
-    check_distinct(&outputs, &[])?;
+    let outputs = [
+        ("A.fa", Some(&*args.a), Format::Fasta),
+        ("B.fa", args.b.as_deref(), Format::Fasta),
+    ];
+    check_outputs(&outputs, &[])?;
     refuse_existing(&paths, args.force)?;
     let files = paths.iter().map(|path| OutputFile::create(path));
     let mut files = files.collect::<Result<Vec<_>>>()?;
+    // Half of the letters may be deleted.
+    let bytes = records as f64 * args.length as f64 * 0.5;
+    for file in &mut files {
+        file.require_space(bytes, "choose a smaller --generate, --group or --length")?;
+    }
     let bar = progress::count("writing", count as u64, "groups");
     let letters = (group as u64).saturating_mul(args.length);
     let together = (WAVE / letters).max(1) as usize;

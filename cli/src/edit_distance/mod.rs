@@ -25,7 +25,7 @@ use anyhow::{Result, bail};
 use gridstride::tensor_sketch::{Alphabet, Tables};
 
 use crate::common::opening::open_while_reading;
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::phase;
 use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed, warn};
@@ -43,11 +43,11 @@ pub fn run(args: &Args) -> Result<()> {
     }
     check_options(args)?;
     let outputs = [
-        ("--out", args.out.as_deref()),
-        ("--plot", args.plot.as_deref()),
+        ("--out", args.out.as_deref(), Format::Tsv),
+        ("--plot", args.plot.as_deref(), Format::Picture),
     ];
     let inputs: Vec<_> = args.files().map(PathBuf::as_path).collect();
-    check_distinct(&outputs, &inputs)?;
+    check_outputs(&outputs, &inputs)?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut out = args.out.as_deref().map(OutputFile::create).transpose()?;
     let mut picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
@@ -195,7 +195,7 @@ fn compare(
 
 fn draw(picture: &mut Option<OutputFile>, svg: impl FnOnce() -> Result<String>) -> Result<()> {
     match picture {
-        Some(picture) => picture.write_all(svg()?.as_bytes()),
+        Some(picture) => picture.write_picture(&svg()?),
         None => Ok(()),
     }
 }

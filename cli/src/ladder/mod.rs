@@ -36,7 +36,7 @@ use gridstride::Device;
 use gridstride::device::{DeviceKind, Image, Module};
 
 use crate::common::device_name::{DeviceName, DeviceParser};
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{self, OutputFile, check_outputs};
 use crate::common::report::{self, UsageError};
 use rows::Ladder;
 use setup::Setup;
@@ -116,8 +116,8 @@ pub struct Args {
     #[arg(long, global = true, help_heading = "Computation")]
     whole_cpu: bool,
 
-    /// Draw the times of the sweeps, or else of the first table, to this SVG file.
-    #[arg(long, global = true, value_name = "SVG", help_heading = "Output")]
+    /// Draw the times of the sweeps, or else of the first table, to this file.
+    #[arg(long, global = true, value_name = "SVG|PNG", help_heading = "Output")]
     plot: Option<PathBuf>,
 
     /// Print tables as Markdown.
@@ -205,7 +205,8 @@ pub fn run(args: &Args) -> Result<()> {
         ));
     }
     let inputs: Vec<_> = args.ladder.input().into_iter().collect();
-    check_distinct(&[("--plot", args.plot.as_deref())], &inputs)?;
+    let plot = ("--plot", args.plot.as_deref(), output::Format::Picture);
+    check_outputs(&[plot], &inputs)?;
     let device = args.device.open()?;
     let has_gpu = device.kind() != DeviceKind::Cpu;
     let simulator = match args.device {
@@ -246,7 +247,7 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(mut picture) = picture {
         let swept = ladders.iter().find(|ladder| !ladder.sweeps.is_empty());
         let svg = plot::svg(swept.unwrap_or(&ladders[0]))?;
-        picture.write_all(svg.as_bytes())?;
+        picture.write_picture(&svg)?;
         picture.publish()?;
     }
     report::show_json(&Summary { ladders: &ladders })

@@ -49,10 +49,10 @@ pub struct Args {
     #[arg(long, value_name = "NPY", requires = "a", help_heading = "Input")]
     pub b: Option<PathBuf>,
 
-    /// The type of A and B; numbers of a file are rounded to it. C is f64 if A and B are f64, and
-    /// f32 otherwise.
-    #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Input")]
-    pub number: TypeName,
+    /// The type of A and B; numbers of a file are rounded to it. By default that of the files, f64 if
+    /// they differ, and f32 for random matrices. C is f64 if A and B are f64, and f32 otherwise.
+    #[arg(long = "type", value_enum, help_heading = "Input")]
+    pub number: Option<TypeName>,
 
     /// A is stored as K×M; the product uses its transpose, without a copy.
     #[arg(long, help_heading = "Input")]
@@ -62,7 +62,8 @@ pub struct Args {
     #[arg(long, help_heading = "Input")]
     pub trans_b: bool,
 
-    /// Write C to this NPY file.
+    /// Write C to this NPY file, compressed if its name ends in .gz or .zst; - is stdout, and the
+    /// summary then goes to stderr.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
@@ -89,6 +90,15 @@ pub struct Args {
 }
 
 impl Args {
+    /// How products are computed.
+    pub fn precision(&self) -> Precision {
+        match self.number {
+            Some(TypeName::Tf32) => Precision::Tf32,
+            Some(TypeName::F32ByBf16x6) => Precision::F32ByBf16x6,
+            _ => Precision::Full,
+        }
+    }
+
     /// m, k and n of random matrices.
     pub fn sizes(&self) -> [usize; 3] {
         let defaults = match self.devices.device.has_simulator() {
@@ -123,11 +133,13 @@ pub enum TypeName {
 }
 
 impl TypeName {
-    pub fn precision(self) -> Precision {
-        match self {
-            TypeName::Tf32 => Precision::Tf32,
-            TypeName::F32ByBf16x6 => Precision::F32ByBf16x6,
-            _ => Precision::Full,
+    /// Returns the type of files whose numbers have these types.
+    pub fn of_files(names: [&str; 2]) -> TypeName {
+        match names {
+            ["f32", "f32"] => TypeName::F32,
+            ["f16", "f16"] => TypeName::F16,
+            ["bf16", "bf16"] => TypeName::Bf16,
+            _ => TypeName::F64,
         }
     }
 }

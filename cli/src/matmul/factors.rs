@@ -4,15 +4,23 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use checks::matmul::{Real, matrix};
-use files::Monitor;
 use files::npy::NpyReader;
 use gridstride::Device;
 use gridstride::device::{DeviceArray, DeviceView};
+use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, Ix2};
 
-use super::args::Args;
+use super::args::{Args, TypeName};
 use crate::common::host::free_memory;
 use crate::common::progress;
+
+/// The matrices in the type in which they are multiplied.
+pub enum AnyFactors {
+    F32(Factors<f32>),
+    F64(Factors<f64>),
+    F16(Factors<f16>),
+    Bf16(Factors<bf16>),
+}
 
 /// The matrices that are multiplied.
 pub struct Factors<T> {
@@ -28,31 +36,51 @@ pub struct Factor<T> {
     pub origin: String,
 }
 
+impl AnyFactors {
+    /// Reads the matrices, or makes them, in the type that is asked for or in that of the files.
+    pub fn new(args: &Args) -> Result<AnyFactors> {
+        let (Some(a), Some(b)) = (&args.a, &args.b) else {
+            return AnyFactors::in_type(args, args.number.unwrap_or(TypeName::F32), None);
+        };
+        progress::reading([a, b], |monitor| {
+            let files = [NpyReader::open(a, monitor)?, NpyReader::open(b, monitor)?];
+            let of_files = TypeName::of_files(files.each_ref().map(NpyReader::type_name));
+            AnyFactors::in_type(args, args.number.unwrap_or(of_files), Some(files))
+        })
+    }
+
+    fn in_type(args: &Args, number: TypeName, files: Option<[NpyReader; 2]>) -> Result<AnyFactors> {
+        Ok(match number {
+            TypeName::F32 | TypeName::Tf32 | TypeName::F32ByBf16x6 => {
+                AnyFactors::F32(Factors::new(args, files)?)
+            }
+            TypeName::F64 => AnyFactors::F64(Factors::new(args, files)?),
+            TypeName::F16 => AnyFactors::F16(Factors::new(args, files)?),
+            TypeName::Bf16 => AnyFactors::Bf16(Factors::new(args, files)?),
+        })
+    }
+}
+
 impl<T: Real> Factors<T> {
-    /// Reads the matrices, or makes them.
-    pub fn new(args: &Args) -> Result<Factors<T>> {
-        if let (Some(a), Some(b)) = (&args.a, &args.b) {
-            return progress::reading([a, b], |monitor| Factors::read(args, a, b, monitor));
+    /// Reads the matrices of files whose headers have been read, or makes them.
+    fn new(args: &Args, files: Option<[NpyReader; 2]>) -> Result<Factors<T>> {
+        if let (Some(a), Some(b), Some([file_a, file_b])) = (&args.a, &args.b, files) {
+            let turned = |(rows, columns), transposed| match transposed {
+                false => (rows, columns),
+                true => (columns, rows),
+            };
+            let shape_a = turned(file_a.dim(), args.trans_a);
+            require_memory::<T>(shape_a, turned(file_b.dim(), args.trans_b))?;
+            return Ok(Factors {
+                a: Factor::read(a, file_a, args.trans_a)?,
+                b: Factor::read(b, file_b, args.trans_b)?,
+            });
         }
         let [m, k, n] = args.sizes();
         require_memory::<T>((m, k), (k, n))?;
         Ok(Factors {
             a: Factor::random(args.seed, 0, (m, k), args.trans_a)?,
             b: Factor::random(args.seed, 1, (k, n), args.trans_b)?,
-        })
-    }
-
-    fn read(args: &Args, a: &Path, b: &Path, monitor: &Monitor) -> Result<Factors<T>> {
-        let files = (NpyReader::open(a, monitor)?, NpyReader::open(b, monitor)?);
-        let turned = |(rows, columns), transposed| match transposed {
-            false => (rows, columns),
-            true => (columns, rows),
-        };
-        let shape_a = turned(files.0.dim(), args.trans_a);
-        require_memory::<T>(shape_a, turned(files.1.dim(), args.trans_b))?;
-        Ok(Factors {
-            a: Factor::read(a, files.0, args.trans_a)?,
-            b: Factor::read(b, files.1, args.trans_b)?,
         })
     }
 

@@ -13,50 +13,58 @@ use std::path::Path;
 
 use anyhow::Result;
 use checks::matmul::{Check, Real};
+use gridstride::Device;
 use gridstride::matmul::MatMul;
-use half::{bf16, f16};
 
 use crate::common::opening::open_while_reading;
-use crate::common::output::{NpyFile, check_distinct};
+use crate::common::output::{Format, NpyFile, check_outputs};
 use crate::common::progress::{phase, spinner};
 use crate::common::report::{self, timed};
-use args::{Args, TypeName};
-use factors::Factors;
+use args::Args;
+use factors::{AnyFactors, Factors};
 use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
-    match args.number {
-        TypeName::F32 | TypeName::Tf32 | TypeName::F32ByBf16x6 => run_in::<f32>(args),
-        TypeName::F64 => run_in::<f64>(args),
-        TypeName::Bf16 => run_in::<bf16>(args),
-        TypeName::F16 => run_in::<f16>(args),
-    }
-}
-
-fn run_in<T: Real>(args: &Args) -> Result<()> {
     let inputs: Vec<&Path> = [&args.a, &args.b]
         .into_iter()
         .flatten()
         .map(|path| &**path)
         .collect();
-    check_distinct(&[("--out", args.out.as_deref())], &inputs)?;
+    check_outputs(&[("--out", args.out.as_deref(), Format::Npy)], &inputs)?;
     let owned = args.clone();
-    let read = move || Factors::<T>::new(&owned);
+    let read = move || AnyFactors::new(&owned);
     let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
-    let (factors, devices) = (opened.value, opened.devices);
-    let mut times = Times {
+    let times = Times {
         reading: opened.reading,
         opening: opened.opening,
         ..Times::default()
     };
+    let devices = &opened.devices;
+    match opened.value {
+        AnyFactors::F32(factors) => run_in(args, &factors, devices, times),
+        AnyFactors::F64(factors) => run_in(args, &factors, devices, times),
+        AnyFactors::F16(factors) => run_in(args, &factors, devices, times),
+        AnyFactors::Bf16(factors) => run_in(args, &factors, devices, times),
+    }
+}
+
+fn run_in<T: Real>(
+    args: &Args,
+    factors: &Factors<T>,
+    devices: &[Device],
+    mut times: Times,
+) -> Result<()> {
     let (a, b) = (factors.a.view(), factors.b.view());
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| NpyFile::create(path, 'f', b.ncols());
-    let out = args.out.as_deref().map(create).transpose()?;
+    let mut out = args.out.as_deref().map(create).transpose()?;
+    if let Some(out) = &mut out {
+        out.require_space(a.nrows(), "multiply smaller matrices")?;
+    }
 
-    let matmul = MatMul::new().precision(args.number.precision());
-    let product = multiplying::multiply(&matmul, &devices, &factors, args)?;
+    let matmul = MatMul::new().precision(args.precision());
+    let product = multiplying::multiply(&matmul, devices, factors, args)?;
     let checking = spinner("checking");
     let checked = timed(&mut times.checking, || {
         let check = Check::new(&matmul, a, b);
@@ -77,8 +85,8 @@ fn run_in<T: Real>(args: &Args) -> Result<()> {
     }
     report::show(&Summary::new(&Run {
         args,
-        factors: &factors,
-        devices: &devices,
+        factors,
+        devices,
         product: &product,
         checked: &checked,
         times,

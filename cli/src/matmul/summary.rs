@@ -94,8 +94,8 @@ impl Summary {
             rows,
             columns,
             number: match run.args.number {
-                TypeName::Tf32 => "tf32",
-                TypeName::F32ByBf16x6 => "f32-by-bf16x6",
+                Some(TypeName::Tf32) => "tf32",
+                Some(TypeName::F32ByBf16x6) => "f32-by-bf16x6",
                 _ => T::NAME,
             },
             sum_type: T::Sum::NAME,

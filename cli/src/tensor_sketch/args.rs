@@ -94,7 +94,8 @@ pub struct Args {
     #[command(flatten)]
     pub devices: DeviceOptions,
 
-    /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions.
+    /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions. Outputs are compressed
+    /// if their names end in .gz or .zst; - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
@@ -108,15 +109,15 @@ pub struct Args {
     #[arg(long, value_name = "NWK", help_heading = "Output")]
     pub tree: Option<PathBuf>,
 
-    /// Draw the L2 distances of up to 10000 sequences as a heat map, SVG: near sequences stand
+    /// Draw the L2 distances of up to 10000 sequences as a heat map: near sequences stand
     /// together. With --tree or --plot-tree the rows are in the order of the tree, which is drawn
     /// beside them.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
-    /// Draw the tree of up to 10000 sequences alone, SVG: the tree that --tree writes, rooted at its
+    /// Draw the tree of up to 10000 sequences alone: the tree that --tree writes, rooted at its
     /// midpoint.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot_tree: Option<PathBuf>,
 
     /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is stdin.

@@ -87,6 +87,10 @@ impl Outputs {
         names: &[String],
         sketches: ArrayView2<T>,
     ) -> Result<Option<Comparison>> {
+        if let Some(table) = &mut self.distances {
+            let count = names.len() as f64;
+            table.require_space(count * count, "sketch fewer sequences")?;
+        }
         let distances = phase("comparing", || pairwise(devices, sketches))?;
         let wants_tree = self.tree.is_some() || self.plot_tree.is_some();
         if let Some(table) = &mut self.distances {
@@ -124,10 +128,10 @@ impl Outputs {
                 order: &order,
                 tree,
             };
-            file.write_all(phase("plotting", || map.draw())?.as_bytes())?;
+            file.write_picture(&phase("plotting", || map.draw())?)?;
         }
         if let (Some(file), Some(tree)) = (&mut self.plot_tree, &tree) {
-            file.write_all(draw_picture(tree, names)?.as_bytes())?;
+            file.write_picture(&draw_picture(tree, names)?)?;
         }
         match tree {
             Some(tree) if is_shown => Ok(Some(Comparison {

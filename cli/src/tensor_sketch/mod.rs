@@ -29,7 +29,7 @@ use gridstride::distances;
 use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
 use ndarray::{ArrayView1, ArrayView2};
 
-use crate::common::output::{NpyFile, check_distinct};
+use crate::common::output::{Format, NpyFile, check_outputs};
 use crate::common::report::{self, UsageError, timed, warn};
 use args::{Args, Windows};
 use comparison::Outputs;
@@ -133,14 +133,14 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
 
 fn check_paths(args: &Args) -> Result<()> {
     let outputs = [
-        ("--out", args.out.as_deref()),
-        ("--distances", args.distances.as_deref()),
-        ("--tree", args.tree.as_deref()),
-        ("--plot", args.plot.as_deref()),
-        ("--plot-tree", args.plot_tree.as_deref()),
+        ("--out", args.out.as_deref(), Format::Npy),
+        ("--distances", args.distances.as_deref(), Format::Tsv),
+        ("--tree", args.tree.as_deref(), Format::Newick),
+        ("--plot", args.plot.as_deref(), Format::Picture),
+        ("--plot-tree", args.plot_tree.as_deref(), Format::Picture),
     ];
     let inputs = args.files.iter().chain(&args.tables);
-    check_distinct(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
+    check_outputs(&outputs, &inputs.map(|path| &**path).collect::<Vec<_>>())
 }
 
 /// Warns of distances that are those of lengths: if one sequence has more than twice as many tuples

@@ -94,12 +94,13 @@ pub struct Args {
     )]
     pub fill: Option<FillName>,
 
-    /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970.
+    /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970;
+    /// compressed if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
     /// Draw points and buckets of each series; of more than four, of the first four.
-    #[arg(long, value_name = "SVG", help_heading = "Output")]
+    #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot: Option<PathBuf>,
 
     #[command(flatten)]

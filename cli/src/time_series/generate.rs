@@ -38,6 +38,9 @@ const BLOCK: u64 = 1 << 13;
 pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(b"timestamp,series,value\n")?;
+    // The shortest line.
+    let bytes = count as f64 * "2026-01-05T00:00:00Z,cellar,\n".len() as f64;
+    file.require_space(bytes, "choose a smaller --generate")?;
     let week = Week { count, seed };
     let bar = progress::count("writing", count, "rows");
     let text = |block| {

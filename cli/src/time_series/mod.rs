@@ -25,7 +25,7 @@ use ndarray::aview1;
 
 use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
-use crate::common::output::{OutputFile, check_distinct};
+use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{phase, reading};
 use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed};
@@ -36,7 +36,7 @@ use summary::{Run, Summary, Times};
 pub fn run(args: &Args) -> Result<()> {
     match (&args.series, &args.every, args.generate, &args.out) {
         (_, _, Some(count), Some(out)) => {
-            check_distinct(&[("--out", Some(out))], &[])?;
+            check_outputs(&[("--out", Some(out), Format::Csv)], &[])?;
             refuse_existing(&[out], args.force)?;
             generate::run(out, count, args.seed)
         }
@@ -47,10 +47,10 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let outputs = [
-        ("--out", args.out.as_deref()),
-        ("--plot", args.plot.as_deref()),
+        ("--out", args.out.as_deref(), Format::Csv),
+        ("--plot", args.plot.as_deref(), Format::Picture),
     ];
-    check_distinct(&outputs, &[series])?;
+    check_outputs(&outputs, &[series])?;
     refuse_repeated("--aggregate", &args.aggregate)?;
     let origin = args.origin()?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
@@ -109,7 +109,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         timed(&mut times.plotting, || {
             let draw = || plot::draw(&source, every, &points, &found);
             let text = phase("plotting", draw)?;
-            file.write_all(text.as_bytes())?;
+            file.write_picture(&text)?;
             file.publish()
         })?;
     }

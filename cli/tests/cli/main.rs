@@ -1,6 +1,7 @@
 //! The program as its users meet it: what they print, write and refuse.
 
 mod box_overlap;
+mod destinations;
 mod distances;
 mod edit_distance;
 mod global;

@@ -216,10 +216,37 @@ fn what_is_said_of_files() {
         let rounded = format!(", rounded to {name}");
         assert_eq!(said(name), expected(&rounded, &rounded));
     }
-    let said = PROGRAM.succeed(&[&on_cpu[..], &["--trans-a", "--trans-b"]].concat());
+    let options = ["--trans-a", "--trans-b", "--type", "f32"];
+    let said = PROGRAM.succeed(&[&on_cpu[..], &options].concat());
     says(&said, &[format!("A: 2×3, f32 in {a}, read transposed\n")]);
     let place = format!("B: 3×2, f64 in {b}, rounded to f32, read transposed\n");
     says(&said, &[place]);
+}
+
+/// Products of f64 were once computed in f32 unless a type was given.
+#[test]
+fn the_type_is_that_of_the_files() {
+    let folder = Folder::new();
+    let double = npy(&folder, "double.npy", &array![[1e300, 0.1], [2.0, 3.0]]);
+    let single = npy(&folder, "single.npy", &array![[1.0f32, 0.5], [0.0, 4.0]]);
+    for (a, b, name) in [
+        (&double, &double, "f64"),
+        (&double, &single, "f64"),
+        (&single, &double, "f64"),
+        (&single, &single, "f32"),
+    ] {
+        let files = ["--device", "cpu", "--a", a, "--b", b];
+        let found = PROGRAM.json(&files);
+        assert_eq!(
+            (&found["type"], &found["sum_type"]),
+            (&name.into(), &name.into())
+        );
+        let out = PROGRAM.write(&folder, "c.npy", &files);
+        match name {
+            "f32" => drop(read_npy::<_, Array2<f32>>(out).unwrap()),
+            _ => drop(read_npy::<_, Array2<f64>>(out).unwrap()),
+        }
+    }
 }
 
 #[test]
@@ -305,8 +332,8 @@ fn sizes_of_zero() {
     }
     let none = npy(&folder, "none.npy", &Array2::<f64>::zeros((0, 3)));
     let some = npy(&folder, "some.npy", &Array2::<f64>::zeros((2, 0)));
-    let product = product::<f32>(&folder, &["--a", &some, "--b", &none]);
-    assert_eq!(product, Array2::<f32>::zeros((2, 3)));
+    let product = product::<f64>(&folder, &["--a", &some, "--b", &none]);
+    assert_eq!(product, Array2::<f64>::zeros((2, 3)));
 }
 
 /// A header of numpy's format, and what follows it.

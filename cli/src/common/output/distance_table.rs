@@ -21,6 +21,13 @@ impl DistanceTable {
         Ok(DistanceTable(OutputFile::create(path)?))
     }
 
+    /// Refuses a table of so many distances for which the disk has no space. `remedy` says how it
+    /// becomes smaller.
+    pub fn require_space(&mut self, distances: f64, remedy: &str) -> Result<()> {
+        // The shortest are a tab and a digit.
+        self.0.require_space(2.0 * distances, remedy)
+    }
+
     /// Adds the names of the columns, before the first row.
     pub fn add_header(&mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<()> {
         let mut text = Vec::new();

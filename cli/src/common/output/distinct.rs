@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::resolve;
+use super::format::Format;
+use super::place::Place;
 use crate::common::report::UsageError;
 
-/// Refuses outputs that name the same file or an input, outputs without a name, and a second use of
-/// stdin. Each output comes with the name of its option.
-pub fn check_distinct(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Result<()> {
+/// Refuses outputs whose names promise another format, that name the same file or an input, and a
+/// second use of stdin or stdout. Each output comes with the name of its option and with its format.
+pub fn check_outputs(outputs: &[(&str, Option<&Path>, Format)], inputs: &[&Path]) -> Result<()> {
     let stdin = Path::new("-");
     if inputs.iter().filter(|input| **input == stdin).count() > 1 {
         bail!(UsageError(
@@ -21,30 +22,32 @@ pub fn check_distinct(outputs: &[(&str, Option<&Path>)], inputs: &[&Path]) -> Re
         .iter()
         .filter_map(|input| Some((input, input_identity(input)?)))
         .collect();
-    let mut taken: Vec<(&str, PathBuf)> = Vec::new();
-    for (option, path) in outputs {
+    let mut taken: Vec<(&str, Place)> = Vec::new();
+    for (option, path, format) in outputs {
         let Some(path) = path else { continue };
-        if *path == stdin {
-            bail!(UsageError(format!(
-                "{option} needs a file name: - does not stand for stdout here"
-            )));
-        }
         // A path that cannot be resolved fails when its file is created.
-        let Ok(resolved) = resolve(path) else {
+        let place = Place::of(path).ok();
+        let place = place.filter(|place| !matches!(place, Place::Stream(_)));
+        let Some(place) = place else {
+            format.check(option, path)?;
             continue;
         };
-        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == resolved) {
-            bail!(UsageError(format!(
-                "{other} and {option} name the same file"
-            )));
+        let named = match place {
+            Place::Stdout => "both write to standard output",
+            _ => "name the same file",
+        };
+        if let Some((other, _)) = taken.iter().find(|(_, other)| *other == place) {
+            bail!(UsageError(format!("{other} and {option} {named}")));
         }
-        if let Some((input, _)) = inputs.iter().find(|(_, input)| *input == resolved) {
+        let is_input = |(_, input): &&(_, PathBuf)| Place::File(input.clone()) == place;
+        if let Some((input, _)) = inputs.iter().find(is_input) {
             bail!(UsageError(format!(
                 "{option} would overwrite the input {}: name another file",
                 input.display()
             )));
         }
-        taken.push((option, resolved));
+        format.check(option, path)?;
+        taken.push((option, place));
     }
     Ok(())
 }

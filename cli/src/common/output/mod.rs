@@ -1,57 +1,81 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, and standard output.
 
 mod distance_table;
 mod distinct;
+mod format;
 mod npy;
+mod picture;
+mod place;
+mod sink;
+mod space;
 mod temporary;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use rayon::prelude::*;
 
 pub use distance_table::{DistanceTable, add_name};
-pub use distinct::check_distinct;
+pub use distinct::check_outputs;
+pub use format::{Format, endings};
 pub use npy::NpyFile;
-use temporary::TemporaryFile;
+use place::Place;
+use sink::Sink;
+
+use crate::common::report;
 
 /// Texts for each thread that are in memory together.
 const TEXTS_PER_THREAD: usize = 4;
 
-/// A temporary file that is renamed to its path once it is complete. If it is dropped before, or if
-/// the program is interrupted, the temporary file is removed.
+/// A temporary file that is renamed to its path once it is complete, compressed if its name ends in
+/// .gz or .zst. If it is dropped before, or if the program is interrupted, the temporary file is
+/// removed. Or else a pipe, a device or standard output, which takes the bytes as they come.
 pub struct OutputFile {
-    /// The name that was given, for errors.
+    /// The name that was given, for errors and for what it says.
     path: PathBuf,
-    /// The file itself, if the name is that of a symbolic link.
-    target: PathBuf,
-    temporary: TemporaryFile,
+    place: Place,
+    sink: Sink,
 }
 
 impl OutputFile {
     /// Begins a file.
     pub fn create(path: &Path) -> Result<OutputFile> {
         let create = || {
-            let target = resolve(path)?;
+            let place = Place::of(path)?;
+            let (_, compression) = endings(path);
+            if place == Place::Stdout {
+                report::leave_stdout();
+            }
             Ok(OutputFile {
                 path: path.into(),
-                temporary: TemporaryFile::create(folder_of(&target), &target)?,
-                target,
+                sink: Sink::create(&place, compression)?,
+                place,
             })
         };
         create().map_err(|error| cannot_write(path, error))
     }
 
     /// Adds to the file what `write` writes.
-    pub fn write(&mut self, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-        write(self.temporary.as_file_mut()).map_err(|error| cannot_write(&self.path, error))
+    pub fn write(&mut self, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+        write(&mut self.sink).map_err(|error| cannot_write(&self.path, error))
     }
 
     /// Adds bytes to the file.
     pub fn write_all(&mut self, bytes: &[u8]) -> Result<()> {
         self.write(|file| Ok(file.write_all(bytes)?))
+    }
+
+    /// Adds a picture, as PNG if the name of the file says so.
+    pub fn write_picture(&mut self, svg: &str) -> Result<()> {
+        match endings(&self.path).0.as_deref() {
+            Some("png") => {
+                let png = picture::png(svg).map_err(|error| cannot_write(&self.path, error))?;
+                self.write_all(&png)
+            }
+            _ => self.write_all(svg.as_bytes()),
+        }
     }
 
     /// Adds the texts 0 to `count`, which all threads make, a few at a time. `progress` is called
@@ -84,62 +108,15 @@ impl OutputFile {
 
     /// Puts the file in its place, once its content is on the disk.
     pub fn publish(self) -> Result<()> {
-        let OutputFile {
-            path,
-            target,
-            temporary,
-        } = self;
-        let published = temporary.publish(&target);
+        let OutputFile { path, place, sink } = self;
+        let published = sink.publish(&place);
         published.map_err(|error| cannot_write(&path, error.into()))
     }
-}
 
-/// Symbolic links that a path may go through, as many as Linux follows.
-const LINKS: usize = 40;
-
-/// Returns the path of the file that an output replaces: in a folder without links, and not itself
-/// a symbolic link, since the link would be replaced instead of its target.
-///
-/// # Errors
-/// If the folder does not exist, or if the path cannot name a regular file.
-fn resolve(path: &Path) -> Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..LINKS {
-        let Some(name) = path.file_name() else {
-            bail!("it is not a file");
-        };
-        // `out/` and `out/.` name a folder.
-        if !(path.as_os_str().as_encoded_bytes()).ends_with(name.as_encoded_bytes()) {
-            bail!("it is not a file");
-        }
-        let folder = fs::canonicalize(folder_of(&path))?;
-        // What is open as a descriptor seems to be a link to a regular file. The folder /dev/shm
-        // holds regular files.
-        let is_special = ["/dev", "/proc"]
-            .iter()
-            .any(|root| folder.starts_with(root));
-        if is_special && !folder.starts_with("/dev/shm") {
-            bail!("it is not a file");
-        }
-        path = folder.join(name);
-        match fs::read_link(&path) {
-            Ok(target) => path = folder.join(target),
-            Err(_) => match fs::metadata(&path) {
-                // A pipe or a device would be replaced by the new file.
-                Ok(file) if !file.is_file() => bail!("it is not a file"),
-                // Such as a name that is too long.
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-                _ => return Ok(path),
-            },
-        }
+    /// Returns the file itself, if it has the bytes as they were written.
+    fn plain_file(&mut self) -> Option<&mut File> {
+        self.sink.plain_file()
     }
-    bail!("it is a symbolic link to itself")
-}
-
-/// Returns the folder of a path, which is the current one if the path is a mere name.
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    folder.unwrap_or(Path::new("."))
 }
 
 #[cold]
@@ -158,5 +135,9 @@ fn cannot_write(path: &Path, error: anyhow::Error) -> anyhow::Error {
         Some(remedy) => anyhow!("{error}: {remedy}"),
         None => error,
     };
-    error.context(format!("cannot write {}", path.display()))
+    let name = match path == Path::new("-") {
+        true => "standard output".into(),
+        false => path.display().to_string(),
+    };
+    error.context(format!("cannot write {name}"))
 }

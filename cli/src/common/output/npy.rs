@@ -1,19 +1,24 @@
 //! Matrices in NumPy's format.
 
-use std::io::Seek;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::marker::PhantomData;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use gridstride::device::Element;
 use ndarray::ArrayView2;
 
 use super::OutputFile;
+use crate::common::report::UsageError;
 
 /// A matrix in numpy's format, to which rows are added as they come: its number of rows is written
 /// into the header at the end.
 pub struct NpyFile<T> {
     file: OutputFile,
+    /// The rows, until their number is known, if the output cannot be written at its start again: it
+    /// is compressed, or a pipe.
+    spool: Option<File>,
     kind: char,
     rows: usize,
     columns: usize,
@@ -23,15 +28,36 @@ pub struct NpyFile<T> {
 impl<T: Element> NpyFile<T> {
     /// Begins with no rows. `kind` is numpy's letter for the kind of numbers that `T` is: f or i.
     pub fn create(path: &Path, kind: char, columns: usize) -> Result<NpyFile<T>> {
+        let mut file = OutputFile::create(path)?;
+        if file.sink.is_terminal() {
+            bail!(UsageError(
+                "standard output is a terminal, which cannot show NPY: redirect it, or name a file"
+                    .into()
+            ));
+        }
+        let spool = match file.plain_file() {
+            Some(_) => None,
+            None => Some(tempfile::tempfile().context("there is no room for a temporary file")?),
+        };
         let mut npy = NpyFile {
-            file: OutputFile::create(path)?,
+            file,
+            spool,
             kind,
             rows: 0,
             columns,
             element: PhantomData,
         };
-        npy.write(npy.header().as_slice())?;
+        if npy.spool.is_none() {
+            npy.file.write_all(&npy.header())?;
+        }
         Ok(npy)
+    }
+
+    /// Refuses a matrix of so many rows for which the disk has no space. `remedy` says how it becomes
+    /// smaller.
+    pub fn require_space(&mut self, rows: usize, remedy: &str) -> Result<()> {
+        let bytes = rows as f64 * self.columns as f64 * size_of::<T>() as f64;
+        self.file.require_space(bytes, remedy)
     }
 
     /// Adds rows, N×columns.
@@ -39,18 +65,34 @@ impl<T: Element> NpyFile<T> {
         self.rows += rows.nrows();
         let rows = rows.as_standard_layout();
         let numbers = rows.as_slice().expect("rows in standard layout");
-        self.write(bytemuck::cast_slice(numbers))
+        let bytes = bytemuck::cast_slice(numbers);
+        match &mut self.spool {
+            Some(spool) => spool
+                .write_all(bytes)
+                .context("cannot write a temporary file"),
+            None => self.file.write_all(bytes),
+        }
     }
 
     /// Completes the file.
     pub fn finish(mut self) -> Result<()> {
-        self.file.write(|file| Ok(file.rewind()?))?;
-        self.write(self.header().as_slice())?;
+        let header = self.header();
+        match self.spool.take() {
+            Some(mut spool) => {
+                self.file.write_all(&header)?;
+                self.file.write(|file| {
+                    spool.rewind()?;
+                    io::copy(&mut spool, file)?;
+                    Ok(())
+                })?;
+            }
+            None => {
+                let file = self.file.plain_file();
+                file.expect("only plain files have no spool").rewind()?;
+                self.file.write_all(&header)?;
+            }
+        }
         self.file.publish()
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes)
     }
 
     /// Version 1.0 of the format: 128 bytes, whatever the number of rows.

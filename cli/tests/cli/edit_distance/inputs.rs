@@ -164,15 +164,14 @@ fn options_that_do_not_fit() {
         &["--out", "same", "--plot", "same"],
         "--out and --plot name the same file",
     );
-    refuse(&["--out", "-"], "--out needs a file name");
     PROGRAM.refuse_options(&["-", "-"], &["stdin can be read only once"]);
     PROGRAM.refuse_options(
         &["--generate", "1", &file, &file],
         &["A.fa and B.fa name the same file"],
     );
     PROGRAM.refuse_options(
-        &["--generate", "1", "-", &file],
-        &["A.fa needs a file name"],
+        &["--generate", "1", "-", "-"],
+        &["A.fa and B.fa both write to standard output"],
     );
     PROGRAM.refuse_options(
         &[

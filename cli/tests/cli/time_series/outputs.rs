@@ -40,10 +40,10 @@ fn files_and_outputs() {
     assert_eq!(fs::read(&kept).unwrap(), b"as it was");
     assert_eq!(folder.names(), ["cut.csv.gz", "kept.csv"]);
 
-    let nowhere = &*folder.argument("nowhere/out.csv");
+    let nowhere = &*folder.argument("nowhere/out");
     for option in ["--out", "--plot"] {
         let options = ["--every", "1s", ROOMS, option, nowhere];
-        PROGRAM.refuse(&options, &["cannot write ", "out.csv"]);
+        PROGRAM.refuse(&options, &["cannot write ", "nowhere/out"]);
     }
     let options = ["--every", "1s", ROOMS, "--out", &kept, "--plot", &kept];
     PROGRAM.refuse_usage(&options, "--out and --plot name the same file");
