@@ -6,7 +6,8 @@ use std::fmt;
 /// An error of a gridstride call. The message says what is wrong and where.
 ///
 /// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns
-/// `gridstride::Result<()>` print the message.
+/// `gridstride::Result<()>` print the message. The message includes the cause, so that
+/// [`source`](std::error::Error::source) has nothing to add, and returns `None`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -96,7 +97,7 @@ pub enum Error {
     },
     /// The simulator found a mistake in a kernel.
     #[error("the simulator stopped: {0}")]
-    Simulation(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Simulation(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Why a kernel module cannot be loaded.
@@ -236,5 +237,16 @@ mod tests {
         let message = "kernel `add` cannot be launched: its block has 2048 along x, more than 1024";
         assert_eq!(format!("{error:?}"), message);
         assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let cause = std::io::Error::other("thread 3 left its slice");
+        let error = Error::Simulation(Box::new(cause));
+        assert_eq!(
+            error.to_string(),
+            "the simulator stopped: thread 3 left its slice"
+        );
+        assert!(std::error::Error::source(&error).is_none());
     }
 }

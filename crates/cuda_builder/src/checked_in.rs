@@ -97,7 +97,7 @@ impl CheckedIn {
                     name: self.name,
                     folder: self.folder,
                     reason,
-                    source: Box::new(error),
+                    error: Box::new(error),
                 })?;
             return Ok(Provided {
                 ptx_path: build.ptx_path,

@@ -9,7 +9,8 @@ use crate::{Arch, NvvmArch};
 /// Why a kernel crate did not become PTX.
 ///
 /// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns the error
-/// print the message.
+/// print the message. The message includes the cause, so that
+/// [`source`](std::error::Error::source) has nothing to add, and returns `None`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -45,23 +46,23 @@ pub enum BuildError {
     },
 
     /// A file or folder could not be read or written.
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}: {error}", .path.display())]
     Io {
         /// What was tried, such as `read`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        error: std::io::Error,
     },
 
     /// A program could not be started.
-    #[error("cannot run {}: {source}", .program.display())]
+    #[error("cannot run {}: {error}", .program.display())]
     Run {
         /// The program.
         program: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        error: std::io::Error,
     },
 
     /// cargo cannot describe the kernel crate.
@@ -205,7 +206,7 @@ pub enum BuildError {
     /// No PTX is checked in for the sources of a kernel crate and the architecture, and the sources
     /// do not compile here.
     #[error(
-        "the PTX of `{name}` in {} {reason}, and the sources do not compile here: {source}",
+        "the PTX of `{name}` in {} {reason}, and the sources do not compile here: {error}",
         .folder.display()
     )]
     Outdated {
@@ -216,7 +217,7 @@ pub enum BuildError {
         /// Why the PTX in the folder is not used, as the rest of a sentence.
         reason: String,
         /// Why the sources were not compiled.
-        source: Box<BuildError>,
+        error: Box<BuildError>,
     },
 
     /// A function for build scripts was called by another program.
@@ -242,16 +243,16 @@ impl fmt::Debug for BuildError {
 impl BuildError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io {
+        move |error| Self::Io {
             action,
             path,
-            source,
+            error,
         }
     }
 
     pub(crate) fn run(program: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let program = program.to_owned();
-        move |source| Self::Run { program, source }
+        move |error| Self::Run { program, error }
     }
 }
 
@@ -315,5 +316,21 @@ mod tests {
             "the kernel crate `kernels` has no kernel: mark one with `#[kernel]`"
         );
         assert_eq!(format!("{error:#?}"), error.to_string());
+    }
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let io = || std::io::Error::other("the disk is gone");
+        let written = BuildError::io("write", Path::new("kernels.ptx"))(io());
+        let outdated = BuildError::Outdated {
+            name: "kernels".to_owned(),
+            folder: PathBuf::from("ptx"),
+            reason: "is older than they are".to_owned(),
+            error: Box::new(BuildError::run(Path::new("rustc"))(io())),
+        };
+        for error in [written, outdated] {
+            assert!(error.to_string().ends_with(": the disk is gone"), "{error}");
+            assert!(std::error::Error::source(&error).is_none(), "{error}");
+        }
     }
 }

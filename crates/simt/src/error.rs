@@ -80,7 +80,8 @@ impl fmt::Display for Activity {
 /// of the kernel, which hang on a GPU, corrupt memory or go unnoticed.
 ///
 /// `Debug` gives the same text as `Display`, so that `unwrap` and a `main` that returns the error
-/// print the message.
+/// print the message. The message includes the cause, so that
+/// [`source`](std::error::Error::source) has nothing to add, and returns `None`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
@@ -138,7 +139,7 @@ pub enum SimError {
     },
 
     /// The operating system has no memory for the threads' stacks.
-    #[error("kernel `{kernel}`: no memory for {threads} stacks of {bytes} bytes: {source}")]
+    #[error("kernel `{kernel}`: no memory for {threads} stacks of {bytes} bytes: {error}")]
     Stacks {
         /// The kernel's name.
         kernel: &'static str,
@@ -147,7 +148,7 @@ pub enum SimError {
         /// The size of a stack.
         bytes: usize,
         /// The operating system's error.
-        source: std::io::Error,
+        error: std::io::Error,
     },
 
     /// Threads of a block wait at different barriers.

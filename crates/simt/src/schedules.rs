@@ -9,8 +9,7 @@ use crate::simulator::Simulator;
 pub struct FailedSeed {
     /// The seed, for `Simulator::with_seed`.
     pub seed: u64,
-    /// The error.
-    #[source]
+    /// The error, which the message includes.
     pub error: SimError,
 }
 
@@ -81,4 +80,25 @@ pub fn differing_seeds<T: PartialEq>(
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let error = SimError::Stacks {
+            kernel: "add",
+            threads: 32,
+            bytes: 4096,
+            error: std::io::Error::other("no pages are left"),
+        };
+        assert!(std::error::Error::source(&error).is_none());
+        let error = FailedSeed { seed: 3, error };
+        let message =
+            "under seed 3: kernel `add`: no memory for 32 stacks of 4096 bytes: no pages are left";
+        assert_eq!(error.to_string(), message);
+        assert!(std::error::Error::source(&error).is_none());
+    }
 }

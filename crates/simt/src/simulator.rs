@@ -255,14 +255,12 @@ impl Simulator {
         };
         for _ in 0..launch.cluster {
             let stacks = Stacks::take(threads, self.stack_bytes);
-            worker
-                .stacks
-                .push(stacks.map_err(|source| SimError::Stacks {
-                    kernel: launch.kernel,
-                    threads,
-                    bytes: self.stack_bytes,
-                    source,
-                })?);
+            worker.stacks.push(stacks.map_err(|error| SimError::Stacks {
+                kernel: launch.kernel,
+                threads,
+                bytes: self.stack_bytes,
+                error,
+            })?);
             let shared = SharedMemory::new(launch.config.shared_bytes as usize);
             worker.shared.push(RefCell::new(shared));
         }
