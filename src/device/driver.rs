@@ -3,7 +3,7 @@
 use super::{Device, cuda};
 
 /// What is known of the NVIDIA driver: see [`Device::driver`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DriverInfo {
     /// The newest CUDA version that the driver supports, major and minor, if there is a driver.
@@ -13,7 +13,7 @@ pub struct DriverInfo {
 }
 
 /// Whether the NVIDIA driver can be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DriverState {
     /// This build lacks the feature `cuda`.

@@ -1,5 +1,6 @@
 //! Handles to devices.
 
+use super::available::{MemoryState, no_memory};
 use super::capture;
 use super::cuda::{self, Gpu};
 use super::limit::{Limit, Reservation};
@@ -7,6 +8,7 @@ use super::simulator::Simulator;
 use super::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
 use crate::{Error, Result};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -348,6 +350,12 @@ impl Device {
         Some(self.memory_limit()? - self.memory_used()?)
     }
 
+    /// Returns the error of an allocation of `requested` bytes when the limit leaves `free` bytes.
+    pub(crate) fn beyond_limit(&self, requested: u64, free: u64) -> Error {
+        let state = self.memory_limit().map(|total| MemoryState { free, total });
+        no_memory(self.memory_kind(), requested, state)
+    }
+
     /// Whether both are handles to the same device, with the same limit or none.
     pub(crate) fn shares_limit(&self, other: &Device) -> bool {
         let limit = |device: &Device| device.limit.as_ref().map(Arc::as_ptr);
@@ -386,7 +394,31 @@ fn gpus() -> impl Iterator<Item = Device> {
 /// Formats the [id](Device::id), for example `cpu`, `simulator:0` or `cuda:0`.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.id())
+        self.id().fmt(f)
+    }
+}
+
+/// Compares the [ids](Device::id), as [`same_as`](Device::same_as) does: handles to the same device
+/// are equal, whatever their streams and limits.
+///
+/// ```
+/// use gridstride::Device;
+///
+/// assert_eq!(Device::cpu(), Device::cpu().with_memory_limit(1 << 20));
+/// assert_ne!(Device::simulator()?, Device::simulator()?);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        self.same_as(other)
+    }
+}
+
+impl Eq for Device {}
+
+impl Hash for Device {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
     }
 }
 

@@ -1,6 +1,9 @@
 //! Kinds, ids and properties of devices.
 
 use std::fmt;
+use std::str::FromStr;
+
+use crate::{Error, Result};
 
 /// The kinds of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,12 +23,44 @@ pub enum DeviceKind {
 impl fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            DeviceKind::Cpu => f.write_str("cpu"),
-            DeviceKind::Simulator => f.write_str("simulator"),
-            DeviceKind::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
+            DeviceKind::Cpu => f.pad("cpu"),
+            DeviceKind::Simulator => f.pad("simulator"),
+            DeviceKind::Cuda { ordinal } => f.pad(&format!("cuda:{ordinal}")),
         }
     }
 }
+
+/// Parses a name as it is formatted.
+///
+/// ```
+/// use gridstride::device::DeviceKind;
+///
+/// assert_eq!("cuda:1".parse::<DeviceKind>()?, DeviceKind::Cuda { ordinal: 1 });
+/// assert!("gpu".parse::<DeviceKind>().is_err());
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+impl FromStr for DeviceKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<DeviceKind> {
+        let ordinal = |text: &str| text.strip_prefix("cuda:")?.parse().ok();
+        match text {
+            "cpu" => Ok(DeviceKind::Cpu),
+            "simulator" => Ok(DeviceKind::Simulator),
+            _ => {
+                let kind = ordinal(text).map(|ordinal| DeviceKind::Cuda { ordinal });
+                kind.ok_or_else(|| {
+                    let message = format!(
+                        "{text:?} is no kind of device: possible are cpu, simulator and cuda:N"
+                    );
+                    Error::input("DeviceKind::from_str", message)
+                })
+            }
+        }
+    }
+}
+
+crate::serialize_by_name!(DeviceKind);
 
 /// Identifies a device within the process: see [`Device::id`](super::Device::id). Handles to the
 /// same device have equal ids, whatever their [limits](super::Device::with_memory_limit).
@@ -49,7 +84,7 @@ pub struct DeviceId {
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            DeviceKind::Simulator => write!(f, "simulator:{}", self.number),
+            DeviceKind::Simulator => f.pad(&format!("simulator:{}", self.number)),
             kind => kind.fmt(f),
         }
     }
@@ -73,15 +108,16 @@ pub enum MemoryKind {
 impl fmt::Display for MemoryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MemoryKind::Host => f.write_str("the host"),
-            MemoryKind::PageLocked => f.write_str("page-locked memory of the host"),
+            MemoryKind::Host => f.pad("the host"),
+            MemoryKind::PageLocked => f.pad("page-locked memory of the host"),
             MemoryKind::Device(device) => device.fmt(f),
         }
     }
 }
 
 /// The properties of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct DeviceInfo {
     /// The kind.
@@ -113,15 +149,43 @@ pub(super) struct Properties {
 /// Formats the kind, the name, and the compute capability and memory of a GPU in one line.
 impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.name)?;
+        let mut line = format!("{}: {}", self.kind, self.name);
         if let Some((major, minor)) = self.compute_capability {
-            write!(f, ", compute capability {major}.{minor}")?;
+            line += &format!(", compute capability {major}.{minor}");
         }
-        write!(f, ", {} processors", self.processors)?;
+        line += &format!(", {} processors", self.processors);
         if let (Some(free), Some(total)) = (self.free_memory, self.total_memory) {
             let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-            write!(f, ", {:.1} of {:.1} GiB free", gib(free), gib(total))?;
+            line += &format!(", {:.1} of {:.1} GiB free", gib(free), gib(total));
         }
-        Ok(())
+        f.pad(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_padded_to_a_width() {
+        let gpu = DeviceKind::Cuda { ordinal: 1 };
+        let (kind, number) = (DeviceKind::Simulator, 3);
+        let simulator = DeviceId { kind, number };
+        let memory = [MemoryKind::Host, MemoryKind::Device(simulator)];
+        assert_eq!(
+            format!("{:6}|{gpu:>8}|", DeviceKind::Cpu),
+            "cpu   |  cuda:1|"
+        );
+        assert_eq!(format!("{simulator:^15}|"), "  simulator:3  |");
+        assert_eq!(
+            format!("{:10}|{:.>13}|", memory[0], memory[1]),
+            "the host  |..simulator:3|"
+        );
+        assert_eq!(
+            format!("{:<5}|{:>5}|", crate::Device::cpu(), crate::Device::cpu()),
+            "cpu  |  cpu|"
+        );
+        let info = crate::Device::cpu().info();
+        assert!(format!("{info:200}|").ends_with("   |"));
     }
 }

@@ -100,7 +100,7 @@ pub(crate) use host_memory::{
     zeroed_lazily, zeroed_sparsely,
 };
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
-pub(crate) use lock::{into_inner, lock};
+pub(crate) use lock::{Unshared, into_inner, lock};
 pub use module::{Image, Module};
 pub use occupancy::Occupancy;
 pub use pinned::PinnedBuffer;

@@ -17,7 +17,7 @@ const RESERVED_SHARED_BYTES: u32 = 1 << 10;
 
 /// The number of blocks of a kernel that a multiprocessor runs at a time: see
 /// [`Device::occupancy`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Occupancy {
     /// Blocks that a multiprocessor runs at a time; 0 if a block needs more registers than it has.

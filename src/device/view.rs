@@ -1,6 +1,6 @@
 //! Views of arrays in a device's memory.
 
-use super::{Buffer, Device, DeviceArray, Element, is_countable, packed, zeroed};
+use super::{Buffer, Device, DeviceArray, Element, is_countable, packed, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
 use ndarray::{Array, ArrayView, Dimension, Ix1, Ix2, ShapeBuilder};
@@ -23,7 +23,7 @@ const TO_ARRAY: &str = "copy of a device view";
 /// assert_eq!(view.slice_axis(0, 1..3)?.shape(), [2, 2]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct DeviceView<'a, T: Element, D: Dimension> {
     buffer: &'a Buffer<T>,
     start: usize,
@@ -176,7 +176,7 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
         }
         let axes = self.shape().iter().zip(self.strides.slice());
         let span: usize = axes.map(|(axis, stride)| (axis - 1) * stride).sum();
-        let mut elements = zeroed(span + 1).during(DOWNLOAD)?;
+        let mut elements = zeroed_lazily(span + 1).during(DOWNLOAD)?;
         self.buffer.copy_part_to(self.start, &mut elements)?;
         let shape = self.shape.clone().strides(self.strides.clone());
         let view = ArrayView::from_shape(shape, &elements).map_err(|error| Error::Shape {

@@ -58,20 +58,30 @@ impl Progress for Slot {
 impl Pipeline {
     /// Returns the pipeline's bytes on each device: fewer than requested if a device's limit leaves
     /// less.
-    pub(super) fn usable_memory(&self) -> usize {
+    ///
+    /// # Errors
+    /// [`Error::Allocation`] if a limit leaves less than `least`.
+    pub(super) fn usable_memory(&self, least: usize) -> Result<usize> {
         let idle = self.idle();
-        let left = |device: &Device| {
-            let left = device.limit_left()?;
+        let mut usable = self.memory as u64;
+        for device in &self.devices {
+            let Some(left) = device.limit_left() else {
+                continue;
+            };
             // Idle slots are reused or freed.
             let shares = |slot: &&Slot| slot.stream.device().shares_limit(device);
             let idle = idle.iter().filter(shares);
-            let bytes = left + idle.map(|slot| slot.on_device.len() as u64).sum::<u64>();
+            let free = left + idle.map(|slot| slot.on_device.len() as u64).sum::<u64>();
             let sharing = (self.devices.iter()).filter(|other| other.shares_limit(device));
-            Some(bytes / sharing.count() as u64)
-        };
-        let least = self.devices.iter().filter_map(left).min();
-        let least = least.map(|least| usize::try_from(least).unwrap_or(usize::MAX));
-        least.map_or(self.memory, |least| self.memory.min(least))
+            let sharing = sharing.count() as u64;
+            if free / sharing < least as u64 {
+                let requested = (least as u64).saturating_mul(sharing);
+                return Err(device.beyond_limit(requested, free));
+            }
+            usable = usable.min(free / sharing);
+        }
+        // At most `self.memory`.
+        Ok(usable as usize)
     }
 
     /// Runs `work` to its end, in slots of `bytes` bytes: a stream's share of the [usable

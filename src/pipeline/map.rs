@@ -10,6 +10,7 @@ use super::flow::Work;
 use super::slot::{ALIGNMENT, Slot};
 use super::{Inputs, Outputs, Pipeline};
 use crate::device::{Element, Module, Stream};
+use crate::error::During;
 use crate::{Error, Result};
 
 const MAP: &str = "map";
@@ -71,10 +72,10 @@ impl Pipeline {
     ///
     /// # Errors
     /// - [`Error::Shape`] for arrays of different lengths.
-    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory,
-    ///   which a device's limit may reduce, does not suffice for one element of each array on each
-    ///   stream, or if an element has 0 bytes.
-    /// - [`Error::Allocation`] if the memory cannot be allocated.
+    /// - [`Error::InvalidInput`] if the pipeline has no device or no stream, or if its memory does
+    ///   not suffice for one element of each array on each stream, or if an element has 0 bytes.
+    /// - [`Error::Allocation`] if the memory cannot be allocated, or a device's limit does not leave
+    ///   memory for one element of each array on each stream.
     /// - Those of `launch`.
     ///
     /// After an error, outputs are partly written.
@@ -273,22 +274,20 @@ impl Layout {
                 "elements of 0 bytes cannot be copied",
             ));
         }
-        let (memory, streams) = (pipeline.usable_memory(), pipeline.streams);
-        let slot_bytes = memory / streams;
         let gaps = ALIGNMENT * (sizes.len() - 1);
         let row = sizes.iter().sum::<usize>();
-        let elements = slot_bytes.saturating_sub(gaps) / row;
-        if elements == 0 {
-            let of = match memory < pipeline.memory {
-                true => "that a device's limit leaves",
-                false => "of memory",
-            };
+        let (memory, streams, least) = (pipeline.memory, pipeline.streams, gaps + row);
+        if memory / streams < least {
             let message = format!(
-                "{memory} bytes {of} for {streams} streams do not suffice: each needs {} for an element of each array",
-                gaps + row,
+                "{memory} bytes of memory for {streams} streams do not suffice: each needs {least} for an element of \
+                 each array",
             );
             return Err(Error::input(operation, message));
         }
+        // No overflow: the memory has as many.
+        let usable = pipeline.usable_memory(streams * least).during(operation)?;
+        let slot_bytes = usable / streams;
+        let elements = (slot_bytes - gaps) / row;
         let mut end = 0usize;
         let start = |size: &usize| {
             // The end of the last column is not rounded up: it may be that of the address space.

@@ -71,6 +71,17 @@ impl Pipeline {
     }
 }
 
+/// Returns a pipeline with the same devices and settings, and with its own streams and memory.
+impl Clone for Pipeline {
+    fn clone(&self) -> Pipeline {
+        Pipeline {
+            devices: self.devices.clone(),
+            idle: Mutex::default(),
+            ..*self
+        }
+    }
+}
+
 impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (streams, memory, devices) = (self.streams, self.memory, &self.devices);

@@ -1,5 +1,9 @@
 //! User-defined aggregates.
 
+use std::any::type_name;
+use std::fmt;
+use std::sync::Arc;
+
 use cuda_std::DeviceParam;
 use time_series_kernels::{Aggregate, Kernels};
 
@@ -36,9 +40,10 @@ use crate::{Device, Error, Result};
 /// assert_eq!(found.results(), array![5.0, 9.0]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Custom<A: Aggregate> {
     pub(super) aggregate: A,
-    launches: Option<Box<dyn gpu::Launches<A>>>,
+    launches: Option<Arc<dyn gpu::Launches<A>>>,
 }
 
 impl<A: Aggregate> Custom<A> {
@@ -63,7 +68,7 @@ impl<A: Aggregate> Custom<A> {
     {
         Custom {
             aggregate,
-            launches: Some(Box::new(gpu::CustomKernels {
+            launches: Some(Arc::new(gpu::CustomKernels {
                 aggregate,
                 module,
                 kernels,
@@ -77,5 +82,15 @@ impl<A: Aggregate> Custom<A> {
             device: device.to_string(),
             reason: "it runs kernels, and the aggregate has none: use Custom::with_kernels".into(),
         })
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for Custom<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels = match self.launches {
+            Some(_) => "with kernels",
+            None => "for the CPU only",
+        };
+        write!(f, "Custom<{}>({kernels})", type_name::<A>())
     }
 }

@@ -49,7 +49,7 @@ fn calls_read_and_write_foreign_memory() {
         let transposed = DeviceView::new(&a, 0, Ix2(2, 2), Ix2(1, 2)).unwrap();
         let mut c = DeviceArray::from_buffer(c, Ix2(2, 2)).unwrap();
         MatMul::new()
-            .matmul_device_into(transposed.clone(), transposed.t(), &mut c)
+            .matmul_device_into(transposed, transposed.t(), &mut c)
             .unwrap();
         assert_eq!(c.download().unwrap(), array![[10.0, 14.0], [14.0, 20.0]]);
         assert!(!a_is_dropped.load(SeqCst) && !c_is_dropped.load(SeqCst));

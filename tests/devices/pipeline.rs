@@ -347,10 +347,21 @@ fn a_pipeline_keeps_to_the_limits_of_its_devices() {
         let limited = device.with_memory_limit(1000);
         let mut found = Array1::zeros(3);
         let (pipeline, three) = (Pipeline::new(&limited), numbers(3, 0));
-        fails_with(
-            add(&pipeline, &three, &three, &mut found),
-            "add: 1000 bytes that a device's limit leaves for 4 streams do not suffice: each needs 528 for an \
-             element of each array",
+        // Like every other call that a limit refuses.
+        let refused = add(&pipeline, &three, &three, &mut found);
+        assert_error!(&refused, Error::Allocation { .. });
+        let message =
+            format!("add: {device} cannot allocate 2112 bytes: 1000 of 1000 bytes are free");
+        fails_with(refused, message);
+        let shared = Pipeline::new(&[limited.clone(), limited.clone()]).streams(1);
+        let refused = add(&shared, &three, &three, &mut found);
+        assert_error!(
+            refused,
+            Error::Allocation {
+                requested: 1056,
+                free: Some(1000),
+                ..
+            }
         );
     }
 }

@@ -7,7 +7,7 @@ use crate::device::{reserve, zeroed};
 use crate::parallel;
 
 /// The second set, prepared.
-pub(super) trait Finder<T>: Sync {
+pub(super) trait Finder<T>: Send + Sync {
     /// Finds the pairs of consecutive rows of the first set, beginning with row `first`. The
     /// indices of a row are in any order.
     fn find(&self, rows: Boxes<'_, T>, first: usize, wanted: Wanted) -> Result<Found>;

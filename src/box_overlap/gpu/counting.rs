@@ -35,6 +35,10 @@ pub struct Counted<T> {
     pub rows: Rows,
 }
 
+// SAFETY: the sets are addresses in the device's memory, which only kernels access, whatever thread
+// launches them. All other fields are `Send`.
+unsafe impl<T: Send> Send for Counted<T> {}
+
 /// Returns the sets as kernels take them.
 pub fn sets<T: HasKernels>(problem: &DeviceProblem<T>) -> Sets<T> {
     let (set1, set2) = (problem.set1, problem.any_set2());

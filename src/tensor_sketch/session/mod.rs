@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use std::{io, mem};
+use std::{fmt, io, mem};
 
 use ndarray::Array2;
 use rayon::Yield;
@@ -24,7 +24,7 @@ use super::input::{Rows, check_code};
 use super::options::Form;
 use super::options::TensorSketch;
 use super::output::check_range;
-use crate::device::{Aside, DeviceKind, append};
+use crate::device::{Aside, DeviceKind, Unshared, append};
 use crate::error::During;
 use crate::sequences::{CodeAt, largest_of};
 use crate::{Device, Error, Result};
@@ -80,7 +80,6 @@ const NUMBERS: usize = 1 << 22;
 /// assert_eq!(sketches, sketcher.sketch(&device, &sequences)?);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "the sketches are what `finish` returns"]
 pub struct SketchSession<T: Entry = f32> {
     alphabet_size: usize,
@@ -90,8 +89,8 @@ pub struct SketchSession<T: Entry = f32> {
     ended: usize,
     /// `None` once no more batches will come.
     filled: Option<Sender<Batch>>,
-    spent: Receiver<Batch>,
-    results: Receiver<Result<Vec<T>>>,
+    spent: Unshared<Receiver<Batch>>,
+    results: Unshared<Receiver<Result<Vec<T>>>>,
     finished: Vec<T>,
     /// The error that has stopped the session, and was returned.
     broken_by: Option<String>,
@@ -128,6 +127,19 @@ impl<T: Entry> TensorSketch<T> {
     }
 }
 
+/// Formats the progress, without letters and sketches.
+impl<T: Entry> fmt::Debug for SketchSession<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SketchSession")
+            .field("alphabet_size", &self.alphabet_size)
+            .field("dim", &self.dim)
+            .field("ended", &self.ended)
+            .field("broken_by", &self.broken_by)
+            .field("letters_computed", &self.letters_computed())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T: Entry> SketchSession<T> {
     fn new(
         sketcher: &TensorSketch<T>,
@@ -161,8 +173,8 @@ impl<T: Entry> SketchSession<T> {
             filling,
             ended: 0,
             filled: Some(filled),
-            spent,
-            results,
+            spent: Unshared::new(spent),
+            results: Unshared::new(results),
             finished: Vec::new(),
             broken_by: None,
             progress,
@@ -232,7 +244,7 @@ impl<T: Entry> SketchSession<T> {
         if self.broken_by.is_none() {
             self.or_break(|session| {
                 loop {
-                    match session.results.try_recv() {
+                    match session.results.get_mut().try_recv() {
                         Ok(rows) => append(&mut session.finished, &rows?)?,
                         Err(TryRecvError::Empty) => return Ok(()),
                         // The worker has panicked: it sends an error before it stops at one.
@@ -309,7 +321,7 @@ impl<T: Entry> SketchSession<T> {
 
     /// Sends the batch to the worker, and goes on with a batch that has come back.
     fn submit(&mut self) -> Result<()> {
-        let Some(next) = receive(&self.spent) else {
+        let Some(next) = receive(self.spent.get_mut()) else {
             return Err(self.failure());
         };
         let full = self.filling.replace(next)?;
@@ -327,7 +339,7 @@ impl<T: Entry> SketchSession<T> {
 
     /// Receives results until the worker ends. Panics if the worker has panicked.
     fn receive_rest(&mut self) -> Result<()> {
-        while let Some(rows) = receive(&self.results) {
+        while let Some(rows) = receive(self.results.get_mut()) {
             append(&mut self.finished, &rows?)?;
         }
         if let Some(Err(panic)) = self.worker.take().map(JoinHandle::join) {
@@ -346,7 +358,7 @@ impl<T: Entry> Drop for SketchSession<T> {
     fn drop(&mut self) {
         self.progress.dropped.store(true, Ordering::Relaxed);
         self.filled = None;
-        while receive(&self.results).is_some() {}
+        while receive(self.results.get_mut()).is_some() {}
         // Nobody asks for the results, so a panic of the worker is ignored.
         let _ = self.worker.take().map(JoinHandle::join);
     }
