@@ -3,7 +3,7 @@
 use super::available::no_memory;
 use super::capture;
 use super::handle::Backend;
-use super::memory::{HostMemory, Memory, Place};
+use super::memory::{Content, HostMemory, Memory, Place};
 use super::{Device, DeviceKind, Element, copied, cuda, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};
@@ -42,6 +42,10 @@ impl Device {
     /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does
     /// not suffice.
     pub fn alloc<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        self.allocate(len, Content::Unspecified)
+    }
+
+    fn allocate<T: Element>(&self, len: usize, content: Content) -> Result<Buffer<T>> {
         let layout = Layout::array::<T>(len)
             .and_then(|layout| layout.align_to(HostMemory::ALIGNMENT))
             .map_err(|_| {
@@ -50,7 +54,7 @@ impl Device {
             })?;
         Ok(Buffer {
             device: self.clone(),
-            memory: Arc::new(Memory::new(self, layout).during(ALLOC)?),
+            memory: Arc::new(Memory::new(self, layout, content).during(ALLOC)?),
             length: len,
             element: PhantomData,
         })
@@ -58,11 +62,17 @@ impl Device {
 
     /// Allocates a buffer of `len` elements, all bytes zero.
     ///
+    /// On the CPU and in the simulator this takes as long for many elements as for few: the system
+    /// makes the pages when they are first accessed.
+    ///
     /// # Errors
     /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
     pub fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
-        let mut buffer = self.alloc(len)?;
-        buffer.fill_zero()?;
+        let mut buffer = self.allocate(len, Content::Zeros)?;
+        // Each launch of a graph that is being recorded makes the zeros again.
+        if matches!(buffer.memory.place, Place::Cuda(_)) || capture::records(self) {
+            buffer.fill_zero()?;
+        }
         Ok(buffer)
     }
 

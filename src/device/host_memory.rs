@@ -46,7 +46,7 @@ pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
 pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     let elements = bytemuck::allocation::try_zeroed_vec(length);
     let elements = elements.map_err(|()| no_host_memory::<T>(length))?;
-    prefer_large_pages(&elements);
+    prefer_large_pages(elements.as_ptr(), elements.capacity());
     Ok(elements)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
@@ -25,14 +26,12 @@ pub struct Module {
 }
 
 /// The PTX for one architecture.
-#[derive(Debug)]
 pub struct Image {
     architecture: &'static str,
     text: Text,
 }
 
 /// The PTX inside the program.
-#[derive(Debug)]
 enum Text {
     Plain(&'static str),
     Compressed(&'static [u8]),
@@ -72,6 +71,13 @@ impl Module {
             .iter()
             .filter(|image| image.runs_on(compute_capability))
             .max_by_key(|image| (image.compute_capability(), image.is_specific()))
+    }
+}
+
+/// Formats the architecture, without the PTX.
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Image({})", self.architecture)
     }
 }
 

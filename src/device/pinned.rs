@@ -2,7 +2,7 @@
 
 use super::cuda;
 use super::handle::Backend;
-use super::{Device, Element, zeroed};
+use super::{Device, Element, zeroed_lazily};
 use crate::Result;
 use crate::error::During;
 use std::any::type_name;
@@ -44,7 +44,9 @@ impl Device {
                 allocation.as_mut_slice().fill(T::zeroed());
                 Memory::Cuda(allocation)
             }
-            Backend::Cpu | Backend::Simulator(_) => Memory::Host(zeroed(len).during(PINNED)?),
+            Backend::Cpu | Backend::Simulator(_) => {
+                Memory::Host(zeroed_lazily(len).during(PINNED)?)
+            }
         };
         Ok(PinnedBuffer(memory))
     }

@@ -30,7 +30,7 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
             .map_err(|_| no_host_memory::<T>(length))?;
     }
     if elements.capacity() != capacity {
-        prefer_large_pages(elements);
+        prefer_large_pages(elements.as_ptr(), elements.capacity());
     }
     Ok(())
 }
@@ -50,21 +50,22 @@ pub fn bytes_of<T>(length: usize) -> usize {
     length.saturating_mul(size_of::<T>())
 }
 
-/// Asks for large pages for an array that is not in memory yet. Systems may ignore this.
-pub fn prefer_large_pages<T>(elements: &Vec<T>) {
+/// Asks for large pages for the array of `length` elements at an address, which is not in memory yet.
+/// Systems may ignore this.
+pub fn prefer_large_pages<T>(array: *const T, length: usize) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
         /// The usual size of large pages, and a multiple of all small sizes.
         const LARGE_PAGE: usize = 2 << 20;
-        let address = elements.as_ptr().addr();
-        let end = (address + elements.capacity() * size_of::<T>()) / LARGE_PAGE * LARGE_PAGE;
+        let address = array.addr();
+        let end = (address + length * size_of::<T>()) / LARGE_PAGE * LARGE_PAGE;
         let start = address.next_multiple_of(LARGE_PAGE);
         if start < end {
             let pages = std::ptr::without_provenance_mut(start);
-            // SAFETY: the vector owns these whole pages, and the advice changes no bytes.
+            // SAFETY: the advice changes no bytes.
             unsafe { libc::madvise(pages, end - start, libc::MADV_HUGEPAGE) };
         }
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
-    let _ = elements;
+    let _ = (array, length);
 }

@@ -111,7 +111,7 @@ fn views_are_copied_to_arrays_on_their_device() {
         let slices = [(0, 1..3), (0, 2..3), (0, 4..4), (1, 1..4), (2, 5..6)];
         for (axis, range) in slices {
             let view = there.view().slice_axis(axis, range).unwrap();
-            for view in [view.clone(), view.swap_axes(0, 2).unwrap()] {
+            for view in [view, view.swap_axes(0, 2).unwrap()] {
                 let copied = view.to_array().unwrap();
                 assert_eq!(copied.shape(), view.shape());
                 assert!(copied.device().same_as(&device));
@@ -273,6 +273,51 @@ fn launches_that_break_a_limit_do_not_start() {
             fails(launched, &[expected]);
         }
         assert_eq!(values.to_vec().unwrap(), [0; 8]);
+    }
+}
+
+/// Bytes of this process that are in memory.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn zeros_take_pages_when_they_are_accessed() {
+    const BYTES: usize = 1 << 30;
+    for device in [Device::cpu(), simulator()] {
+        let before = resident();
+        let zeros = device.zeros::<u8>(BYTES).unwrap();
+        let pinned = device.pinned::<u8>(BYTES).unwrap();
+        // Other tests run meanwhile.
+        assert!(resident() < before + BYTES as u64 / 2, "{device}");
+        assert_eq!((zeros.len(), pinned[BYTES - 1]), (BYTES, 0));
+    }
+}
+
+#[test]
+fn buffers_are_aligned_and_zeros_are_zeros() {
+    #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C, align(1024))]
+    struct Page([u8; 1024]);
+
+    for device in devices() {
+        for len in [1, 3, 1000, 1 << 17] {
+            let zeros = device.zeros::<u8>(len).unwrap();
+            assert!(zeros.as_ptr().addr().is_multiple_of(256), "{device}");
+            assert!(
+                zeros.to_vec().unwrap().iter().all(|&byte| byte == 0),
+                "{device}"
+            );
+        }
+        let pages = device.zeros::<Page>(3).unwrap();
+        assert_eq!(pages.to_vec().unwrap(), [Page([0; 1024]); 3], "{device}");
+    }
+    for device in [Device::cpu(), simulator()] {
+        let pages = device.alloc::<Page>(3).unwrap();
+        assert!(pages.as_ptr().addr().is_multiple_of(1024), "{device}");
     }
 }
 
