@@ -44,7 +44,7 @@ const KERNELS: [Kernels; 8] = [
     Kernels {
         name: "stream",
         architectures: &["sm_70"],
-        is_chosen: cfg!(feature = "stream"),
+        is_chosen: cfg!(feature = "pipeline"),
     },
     Kernels {
         name: "tensor_sketch",

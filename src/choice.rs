@@ -141,6 +141,8 @@ macro_rules! choice {
             }
         }
 
+        $crate::serialize_by_name!($choice);
+
         /// Parses a name or an alias.
         impl ::std::str::FromStr for $choice {
             type Err = $crate::Error;

@@ -32,12 +32,18 @@
 //! | `edit-distance` | [`edit_distance`], [`sequences`] | |
 //! | `box-overlap` | [`box_overlap`] | `primitives` |
 //! | `time-series` | [`time_series`] | `primitives` |
-//! | `stream` | [`pipeline`] | |
+//! | `pipeline` | [`pipeline`] | |
 //! | `primitives` | [`primitives`] | |
 //!
 //! With `default-features = false` only the chosen kernels are compiled. Without kernels,
 //! gridstride is the device layer: a crate with custom kernels compiles in one to two minutes on
 //! two cores.
+//!
+//! `stream` is the former name of `pipeline`, and deprecated.
+//!
+//! `serde` makes options and results of calls serializable by serde's traits: option enums as their
+//! names, builders and results as structs. What is read is checked. JSON has no NaN, and no number
+//! can be read from the `null` that is written instead: take another format for columns with NaN.
 //!
 //! `build-ptx` compiles the kernels' sources during the build instead of embedding the crate's PTX.
 //!
@@ -58,7 +64,7 @@
         feature = "distances",
         feature = "edit-distance",
         feature = "matmul",
-        feature = "stream",
+        feature = "pipeline",
         feature = "tensor-sketch",
         feature = "time-series"
     )),
@@ -72,6 +78,7 @@
 
 #[cfg(feature = "box-overlap")]
 pub mod box_overlap;
+mod by_name;
 mod choice;
 pub mod device;
 #[cfg(feature = "distances")]
@@ -89,12 +96,13 @@ mod number;
 mod offsets;
 mod parallel;
 mod partition;
-#[cfg(feature = "stream")]
+#[cfg(feature = "pipeline")]
 pub mod pipeline;
 #[cfg(feature = "primitives")]
 pub mod primitives;
 #[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
 pub mod sequences;
+mod short;
 mod sync;
 #[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
@@ -109,7 +117,11 @@ pub use error::{Error, LoadError, Result};
 pub use half;
 /// The version of ndarray that the calls use. Types of other versions are different types.
 pub use ndarray;
-pub use number::{Number, Real};
+pub use number::{Float, Number, Real};
+/// For [`serialize_by_name!`] in other crates.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde as __serde;
 
 /// The programs of the README run as tests.
 #[cfg(all(doctest, feature = "simulator"))]

@@ -35,6 +35,11 @@ crate::choice! {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct BoxOverlap {
     pub(super) algorithm: Algorithm,
 }

@@ -1,5 +1,6 @@
 //! The pairs of overlapping boxes, on the host.
 
+use std::fmt;
 use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1};
@@ -9,6 +10,7 @@ use crate::Result;
 use crate::device::{MemoryKind, collected, zeroed};
 use crate::error::During;
 use crate::parallel;
+use crate::short::Short;
 
 /// The pairs of overlapping boxes as compressed rows: for each box of the first set the boxes of
 /// the second, ascending.
@@ -25,7 +27,12 @@ use crate::parallel;
 /// assert_eq!(found.pairs()?, array![[0, 0], [0, 2]]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Unchecked")
+)]
 pub struct Overlaps {
     /// N + 1 offsets, beginning with 0.
     offsets: Vec<usize>,
@@ -34,12 +41,42 @@ pub struct Overlaps {
 
 /// The pairs of overlapping boxes as a matrix with a fixed number of columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverlapMatrix {
     /// N×limit: for each box of the first set the boxes of the second, ascending, padded with −1.
     pub indices: Array2<i32>,
     /// The number of boxes of the second set that overlap each box of the first. If a count is
     /// above the limit, the row has the first `limit` boxes.
     pub counts: Array1<u32>,
+}
+
+/// [`Overlaps`] that were read.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Unchecked {
+    offsets: Vec<usize>,
+    indices: Vec<u32>,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Unchecked> for Overlaps {
+    type Error = crate::Error;
+
+    fn try_from(read: Unchecked) -> Result<Overlaps> {
+        let Unchecked { offsets, indices } = read;
+        crate::offsets::check("Overlaps", &offsets, indices.len(), "indices")?;
+        Ok(Overlaps { offsets, indices })
+    }
+}
+
+/// Formats only the first of many offsets and indices.
+impl fmt::Debug for Overlaps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Overlaps")
+            .field("offsets", &Short(&self.offsets))
+            .field("indices", &Short(&self.indices))
+            .finish()
+    }
 }
 
 impl Overlaps {

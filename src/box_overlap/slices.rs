@@ -8,7 +8,7 @@ use crate::device::zeroed_lazily;
 use crate::error::During;
 
 /// A search on devices. The boxes are checked when the search is made or first used.
-pub trait Search {
+pub trait Search: Send {
     /// Writes how many boxes overlap each box of the first set.
     fn counts(&mut self, counts: &mut [u32]) -> Result<()>;
 
@@ -25,6 +25,7 @@ pub fn counts(search: &mut dyn Search, rows: usize) -> Result<Vec<u32>> {
 
 /// The pairs of consecutive rows of the first set.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OverlapSlice {
     /// The boxes of the first set.
     pub rows: Range<usize>,

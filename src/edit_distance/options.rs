@@ -24,7 +24,12 @@ pub const ABOVE_LIMIT: u32 = u32::MAX;
 /// assert_eq!(similar.edit_distances(&Device::auto(), &a, &b)?, array![2, ABOVE_LIMIT]);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct EditDistance {
     /// `u32::MAX` if there is no limit: no distance is larger.
     pub(super) limit: u32,

@@ -1,7 +1,10 @@
 //! Alphabets, which turn text into codes.
 
+use std::fmt;
+
 use crate::device::reserve;
 use crate::error::During;
+use crate::short::Short;
 use crate::{Error, Result};
 
 /// An alphabet: the bytes that are letters, and the code of each letter.
@@ -15,7 +18,7 @@ use crate::{Error, Result};
 /// assert!(Alphabet::dna().encode(b"ACgtN", Unknown::Error).is_err());
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Alphabet {
     /// The code of each letter, [`UNKNOWN`] for all other bytes.
     entry_of_byte: [u16; 256],
@@ -68,12 +71,30 @@ impl From<NamedAlphabet> for Alphabet {
 }
 
 /// An encoded text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Encoded {
     /// The code of each letter, below the size of the alphabet.
     pub codes: Vec<u8>,
     /// The number of bytes that were left out.
     pub skipped: usize,
+}
+
+/// Formats the letters.
+impl fmt::Debug for Alphabet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Alphabet({})", self.letters())
+    }
+}
+
+/// Formats only the first of many codes.
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoded")
+            .field("codes", &Short(&self.codes))
+            .field("skipped", &self.skipped)
+            .finish()
+    }
 }
 
 impl Alphabet {

@@ -1,5 +1,6 @@
 //! Sequences in a device's memory.
 
+use std::fmt;
 #[cfg(feature = "tensor-sketch")]
 use std::{any::Any, sync::OnceLock};
 
@@ -8,6 +9,7 @@ use super::packed::PackedLetters;
 use super::view::{CodeAt, SequencesView};
 use crate::device::DeviceKind;
 use crate::error::During;
+use crate::short::Short;
 use crate::{Device, Error, Result};
 
 const UPLOAD: &str = "Sequences::upload";
@@ -29,7 +31,6 @@ pub(crate) enum Memory {
 }
 
 /// The sequences in the memory of a GPU or the simulator.
-#[derive(Debug)]
 pub struct SequenceBuffers {
     pub letters: PackedLetters,
     /// Where each sequence begins, and where the last sequence ends.
@@ -37,6 +38,15 @@ pub struct SequenceBuffers {
     /// What [`derived`](Self::derived) has made.
     #[cfg(feature = "tensor-sketch")]
     derived: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for SequenceBuffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SequenceBuffers")
+            .field("letters", &self.letters)
+            .field("offsets", &Short(&self.offsets))
+            .finish_non_exhaustive()
+    }
 }
 
 impl SequenceBuffers {

@@ -1,6 +1,7 @@
 //! Sequences in the host's memory.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
@@ -8,6 +9,7 @@ use ndarray::{ArrayBase, ArrayView1, Data, Ix1};
 use super::view::SequencesView;
 use crate::device::{copied, reserve, zeroed_lazily};
 use crate::error::During;
+use crate::short::Short;
 use crate::{Result, offsets, parallel};
 
 /// The most bytes that a task copies.
@@ -29,10 +31,32 @@ const CHUNK: usize = 1 << 20;
 /// assert_eq!(collected, sequences);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Unchecked")
+)]
 pub struct Sequences {
     codes: Vec<u8>,
     offsets: Vec<usize>,
+}
+
+/// [`Sequences`] that were read.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Unchecked {
+    codes: Vec<u8>,
+    offsets: Vec<usize>,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Unchecked> for Sequences {
+    type Error = crate::Error;
+
+    fn try_from(read: Unchecked) -> Result<Sequences> {
+        Sequences::from_concatenated(read.codes, read.offsets)
+    }
 }
 
 impl Default for Sequences {
@@ -228,6 +252,16 @@ impl Sequences {
     }
 }
 
+/// Formats only the first of many codes and offsets.
+impl fmt::Debug for Sequences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sequences")
+            .field("codes", &Short(&self.codes))
+            .field("offsets", &Short(&self.offsets))
+            .finish()
+    }
+}
+
 /// The codes of one sequence: a slice, an array, a vector, or a one-dimensional array or view of
 /// `ndarray` with any strides, owned or borrowed.
 ///
@@ -331,6 +365,19 @@ mod tests {
         let slices = texts.each_ref().map(|text| &text[..]);
         let found = Sequences::try_from_slices(&slices).unwrap();
         assert_eq!(found, texts.iter().collect());
+    }
+
+    #[test]
+    fn debug_is_short() {
+        let few = Sequences::from(vec![vec![0, 1], vec![2]]);
+        let text = "Sequences { codes: [0, 1, 2], offsets: [0, 2, 3] }";
+        assert_eq!(format!("{few:?}"), text);
+        let many = Sequences::from(vec![vec![3; 10]; 100_000]);
+        let text = format!("{many:?}");
+        assert!(
+            text.len() < 300 && text.contains("1000000 in all"),
+            "{text}"
+        );
     }
 
     #[test]

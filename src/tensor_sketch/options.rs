@@ -47,10 +47,16 @@ use super::tables::Tables;
 /// Results are deterministic: they depend neither on the number of threads nor on other sequences
 /// of the call. Instruction sets differ in the last bits.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(bound = "")
+)]
 pub struct TensorSketch<T = f32> {
     pub(super) tables: Tables,
     pub(super) normalize: bool,
     pub(super) form: Form,
+    #[cfg_attr(feature = "serde", serde(skip))]
     element: PhantomData<T>,
 }
 

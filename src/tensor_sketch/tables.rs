@@ -43,10 +43,33 @@ const MAX_DIM: usize = 4096;
 /// dimension above Aᵗ gains little. Begin with a D of 64 to 256, and double it until the order of
 /// the distances that matter no longer changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Unchecked")
+)]
 pub struct Tables {
     hashes: Array2<u32>,
     signs: Array2<i8>,
     dim: usize,
+}
+
+/// [`Tables`] that were read.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Unchecked {
+    hashes: Array2<i64>,
+    signs: Array2<i64>,
+    dim: usize,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Unchecked> for Tables {
+    type Error = Error;
+
+    fn try_from(read: Unchecked) -> Result<Tables> {
+        Tables::new(read.hashes.view(), read.signs.view(), read.dim)
+    }
 }
 
 impl Tables {

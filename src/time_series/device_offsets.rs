@@ -1,19 +1,29 @@
 //! Offsets of series' buckets that stay in a device's memory until the host asks for them.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use crate::Result;
 use crate::device::Buffer;
 use crate::offsets;
+use crate::short::Short;
 
 /// The index of each series' first bucket, and at the end the number of buckets.
-#[derive(Debug)]
 pub enum DeviceOffsets {
     Host(Vec<usize>),
     Device {
         offsets: Buffer<u64>,
         copied: OnceLock<Vec<usize>>,
     },
+}
+
+impl fmt::Debug for DeviceOffsets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceOffsets::Host(offsets) => Short(offsets).fmt(f),
+            DeviceOffsets::Device { offsets, .. } => offsets.fmt(f),
+        }
+    }
 }
 
 impl DeviceOffsets {

@@ -234,6 +234,8 @@ impl fmt::Display for Method {
     }
 }
 
+crate::serialize_by_name!(Method);
+
 impl FromStr for Method {
     type Err = Error;
 

@@ -22,6 +22,7 @@ use super::method::Method;
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TimeBuckets {
     pub(super) granularity: i64,
     pub(super) origin: i64,
@@ -160,6 +161,11 @@ crate::choice! {
 
 /// The result for buckets without points between a series' first and last bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Fill {
     /// Such buckets are left out.
     #[default]

@@ -1,5 +1,6 @@
 //! Results on the host.
 
+use std::fmt;
 use std::ops::Range;
 
 use ndarray::{Array1, ArrayView1};
@@ -11,6 +12,7 @@ use super::options::TimeBuckets;
 use super::states::BucketState;
 use crate::device::{Element, collected, copied, packed, reserve};
 use crate::error::During;
+use crate::short::Short;
 use crate::{Error, Result};
 
 const RESAMPLE: &str = "resample";
@@ -20,13 +22,73 @@ const COLUMNS: &str = "columns";
 ///
 /// The buckets of a series are in the order of time, and the series in their order. The columns of
 /// all methods are `f64`: counts are exact.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Unchecked")
+)]
 pub struct Aggregates {
     /// The index of each series' first bucket, and the number of buckets.
     pub(crate) offsets: Vec<usize>,
     pub(crate) starts: Array1<i64>,
     pub(crate) methods: Vec<Method>,
     pub(crate) columns: Vec<Array1<f64>>,
+}
+
+/// [`Aggregates`] that were read.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct Unchecked {
+    offsets: Vec<usize>,
+    starts: Array1<i64>,
+    methods: Vec<Method>,
+    columns: Vec<Array1<f64>>,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Unchecked> for Aggregates {
+    type Error = Error;
+
+    fn try_from(read: Unchecked) -> Result<Aggregates> {
+        const OPERATION: &str = "Aggregates";
+        let Unchecked {
+            offsets,
+            starts,
+            methods,
+            columns,
+        } = read;
+        crate::offsets::check(OPERATION, &offsets, starts.len(), "buckets")?;
+        let lengths: Vec<_> = columns.iter().map(Array1::len).collect();
+        if lengths != vec![starts.len(); methods.len()] {
+            return Err(Error::Shape {
+                operation: OPERATION,
+                message: format!(
+                    "there are columns of {lengths:?} numbers for {} buckets and {} methods",
+                    starts.len(),
+                    methods.len(),
+                ),
+            });
+        }
+        Ok(Aggregates {
+            offsets,
+            starts,
+            methods,
+            columns,
+        })
+    }
+}
+
+/// Formats only the first and last of many buckets.
+impl fmt::Debug for Aggregates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Aggregates")
+            .field("offsets", &Short(&self.offsets))
+            .field("starts", &self.starts)
+            .field("methods", &self.methods)
+            .field("columns", &self.columns)
+            .finish()
+    }
 }
 
 impl Aggregates {
@@ -123,11 +185,22 @@ pub(super) fn index_of(methods: &[Method], method: Method) -> Option<usize> {
 }
 
 /// Buckets, and a result of an [`Aggregate`](super::Aggregate) for each bucket.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct CustomAggregates<O: Element> {
     pub(crate) offsets: Vec<usize>,
     pub(crate) starts: Array1<i64>,
     pub(crate) results: Array1<O>,
+}
+
+/// Formats only the first and last of many buckets.
+impl<O: Element + fmt::Debug> fmt::Debug for CustomAggregates<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomAggregates")
+            .field("offsets", &Short(&self.offsets))
+            .field("starts", &self.starts)
+            .field("results", &self.results)
+            .finish()
+    }
 }
 
 impl<O: Element> CustomAggregates<O> {
@@ -149,6 +222,7 @@ impl<O: Element> CustomAggregates<O> {
 
 /// The number of points in each bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BucketCounts {
     /// The first timestamp of each bucket.
     pub starts: Array1<i64>,

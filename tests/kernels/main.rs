@@ -9,6 +9,7 @@ mod matmul;
 mod primitives;
 mod tensor_sketch;
 mod time_series;
+mod traits;
 
 use proptest::prelude::ProptestConfig;
 use test_support as common;

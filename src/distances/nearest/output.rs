@@ -5,6 +5,7 @@ use ndarray::Array2;
 /// The k nearest rows of each of N queries, the nearest first. Of rows at the same distance, those
 /// with smaller indices come first.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Nearest {
     /// N×k: the rows of the database.
     pub indices: Array2<u64>,

@@ -1,8 +1,11 @@
 //! The windows of several sequences.
 
+use std::fmt;
+
 use ndarray::{ArrayBase, ArrayView2, Ix2, ViewRepr, s};
 
 use crate::device::{DeviceArray, Element};
+use crate::short::Short;
 use crate::{Result, offsets};
 
 /// The windows of several sequences: rows of numbers, such as the sketches that
@@ -18,11 +21,21 @@ use crate::{Result, offsets};
 /// assert_eq!(windows.len(), 3);
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Windows<'a, T> {
     /// An `ArrayView2`, written so that a longer lifetime converts to a shorter one.
     rows: ArrayBase<ViewRepr<&'a T>, Ix2, T>,
     pub(in crate::distances) offsets: &'a [usize],
+}
+
+/// Formats only the first of many offsets.
+impl<T: fmt::Debug> fmt::Debug for Windows<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Windows")
+            .field("rows", &self.rows)
+            .field("offsets", &Short(self.offsets))
+            .finish()
+    }
 }
 
 impl<'a, T> Windows<'a, T> {
@@ -92,10 +105,20 @@ impl<'a, T> Windows<'a, T> {
 /// assert_eq!((windows.len(), windows.dim()), (3, 2));
 /// # Ok::<(), gridstride::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct DeviceWindows<'a, T: Element> {
     pub(in crate::distances) rows: &'a DeviceArray<T, Ix2>,
     pub(in crate::distances) offsets: &'a [usize],
+}
+
+/// Formats only the first of many offsets.
+impl<T: Element> fmt::Debug for DeviceWindows<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceWindows")
+            .field("rows", &self.rows)
+            .field("offsets", &Short(self.offsets))
+            .finish()
+    }
 }
 
 impl<'a, T: Element> DeviceWindows<'a, T> {

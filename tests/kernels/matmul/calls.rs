@@ -191,7 +191,7 @@ fn views_of_arrays_on_the_device_are_read_where_they_are() {
         for start in [0, 3, 4] {
             let rows = start..start + 100;
             let (a, b) = (part(rows.clone(), 5..165), part(10..170, rows.clone()));
-            let c = MatMul::new().matmul_device(a.clone(), b.clone()).unwrap();
+            let c = MatMul::new().matmul_device(a, b).unwrap();
             let (a_here, b_here) = (
                 large.slice(s![rows.clone(), 5..165]),
                 large.slice(s![10..170, rows]),
@@ -228,7 +228,7 @@ fn views_that_overlap_are_read_where_they_are() {
                     Ix3(strides[0], strides[1], strides[2]),
                 );
                 let a = a.unwrap();
-                let c = with.matmul_device(a.clone(), b.clone()).unwrap();
+                let c = with.matmul_device(a, b).unwrap();
                 let (a, b, c) = (
                     a.download().unwrap(),
                     b.download().unwrap(),

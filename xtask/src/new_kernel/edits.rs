@@ -65,9 +65,9 @@ pub fn edits(name: &str) -> Vec<Edit> {
                         "{name}_kernels = {{ package = \"{package}\", path = \"{path}\", {version}"
                     ),
                 ),
-                ("\"matmul\", \"stream\", ", format!("\"{feature}\", ")),
+                ("\"matmul\", \"pipeline\", ", format!("\"{feature}\", ")),
                 (
-                    "stream = [\"dep:stream_kernels\"]\n",
+                    "pipeline = [\"dep:stream_kernels\"]\n",
                     format!("{feature} = [\"dep:{name}_kernels\"]\n"),
                 ),
                 (
@@ -81,7 +81,7 @@ pub fn edits(name: &str) -> Vec<Edit> {
             ..edit(
                 "build.rs",
                 &[(
-                    "        is_chosen: cfg!(feature = \"stream\"),\n    },\n",
+                    "        is_chosen: cfg!(feature = \"pipeline\"),\n    },\n",
                     format!(
                         "    Kernels {{\n        name: \"{name}\",\n        architectures: &[\"sm_70\"],\n        \
                          is_chosen: cfg!(feature = \"{feature}\"),\n    }},\n"
@@ -129,7 +129,7 @@ pub fn edits(name: &str) -> Vec<Edit> {
         edit(
             ".ci/run",
             &[
-                ("primitives stream ", format!("{feature} ")),
+                ("matmul pipeline ", format!("{feature} ")),
                 ("stream.sm_70 ", format!("{name}.sm_70 ")),
             ],
         ),

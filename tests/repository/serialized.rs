@@ -1,0 +1,108 @@
+//! Options and results that are written and read again, with the feature `serde`.
+
+use std::fmt::Debug;
+
+use gridstride::Device;
+use gridstride::box_overlap::{Algorithm, BoxOverlap, overlaps};
+use gridstride::device::DeviceKind;
+use gridstride::distances::{Distances, Metric, nearest};
+use gridstride::edit_distance::EditDistance;
+use gridstride::matmul::{MatMul, Precision};
+use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+use gridstride::time_series::{Aggregates, Fill, Method, Nan, TimeBuckets, bucket_counts};
+use ndarray::array;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Writes a value as JSON, expects the same value from the text, and returns the text.
+fn there_and_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) -> String {
+    let text = serde_json::to_string(value).unwrap();
+    let read: T = serde_json::from_str(&text).unwrap();
+    assert_eq!(&read, value);
+    text
+}
+
+fn refuse<T: DeserializeOwned + Debug>(text: &str, cause: &str) {
+    let error = serde_json::from_str::<T>(text).unwrap_err().to_string();
+    assert!(error.contains(cause), "{error}");
+}
+
+#[test]
+fn options_are_their_names() {
+    for method in ["mean", "p74.5", "rate:last", "median"] {
+        let method: Method = method.parse().unwrap();
+        assert_eq!(there_and_back(&method), format!("\"{method}\""));
+    }
+    refuse::<Method>("\"mode\"", "\"mode\" is no method");
+    assert_eq!(
+        there_and_back(&DeviceKind::Cuda { ordinal: 1 }),
+        "\"cuda:1\""
+    );
+    there_and_back(&Device::cpu().info());
+    there_and_back(&EditDistance::new().with_limit(7));
+
+    let matmul = MatMul::new().precision(Precision::Tf32);
+    let text = there_and_back(&matmul);
+    assert_eq!(text, r#"{"precision":"tf32","instructions":"auto"}"#);
+    let read: MatMul = serde_json::from_str(r#"{"precision":"tf32"}"#).unwrap();
+    assert_eq!(read, matmul);
+    refuse::<MatMul>(
+        r#"{"precision":"tf16"}"#,
+        "precision is \"tf16\", but possible are",
+    );
+    there_and_back(&BoxOverlap::new().algorithm(Algorithm::Indexed));
+    there_and_back(&Distances::new().metric(Metric::SquaredL2));
+    there_and_back(&TensorSketch::new(Tables::from_seed(4, 2, 8, 1).unwrap()).double());
+    let buckets = TimeBuckets::every(60)
+        .methods(&[Method::MEAN])
+        .fill(Fill::Value(0.5));
+    let text = there_and_back(&buckets.nan(Nan::Propagate));
+    assert!(text.contains(r#""nan":"propagate""#) && text.contains(r#""fill":{"value":0.5}"#));
+}
+
+#[test]
+fn results_are_read_again() {
+    let device = Device::cpu();
+    let (set1, set2) = (
+        array![[0, 0, 2, 2], [9, 9, 9, 9]],
+        array![[2, 2, 3, 3], [1, 0, 1, 0]],
+    );
+    let pairs = overlaps(&device, set1.view(), set2.view()).unwrap();
+    assert_eq!(
+        there_and_back(&pairs),
+        r#"{"offsets":[0,2,2],"indices":[0,1]}"#
+    );
+    there_and_back(&pairs.to_matrix(2).unwrap());
+
+    let rows = array![[0.0, 1.0], [2.0, 3.0], [4.0, 6.0]];
+    there_and_back(&nearest(&device, rows.view(), rows.view(), 2).unwrap());
+
+    let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 4.0]);
+    there_and_back(&bucket_counts(&device, timestamps.view(), 5, 0).unwrap());
+    let buckets = TimeBuckets::every(5).methods(&[Method::MEAN, Method::percentile(74.5)]);
+    let buckets = buckets
+        .aggregate(&device, timestamps.view(), values.view())
+        .unwrap();
+    let text = there_and_back(&buckets);
+    assert!(text.contains(r#""methods":["mean","p74.5"]"#), "{text}");
+
+    there_and_back(&Sequences::from(vec![vec![0, 1], vec![2]]));
+    there_and_back(&Tables::from_seed(4, 3, 16, 1).unwrap());
+}
+
+#[test]
+fn what_does_not_fit_together_is_not_read() {
+    refuse::<gridstride::box_overlap::Overlaps>(
+        r#"{"offsets":[0,3],"indices":[0]}"#,
+        "the last offset is 3, but there are 1 indices",
+    );
+    refuse::<Sequences>(
+        r#"{"codes":[1],"offsets":[1]}"#,
+        "the first offset is 1, not 0",
+    );
+    let starts = r#"{"v":1,"dim":[1],"data":[0]}"#;
+    refuse::<Aggregates>(
+        &format!(r#"{{"offsets":[0,1],"starts":{starts},"methods":["mean"],"columns":[]}}"#),
+        "there are columns of [] numbers for 1 buckets and 1 methods",
+    );
+}
