@@ -15,5 +15,5 @@ struct Input<'a> {
 
 fuzz_target!(|input: Input| {
     let [size, step] = [input.size, input.step].map(|number| usize::from(number).max(1));
-    check(input.text, size, step);
+    check(input.text, size, step, b',');
 });

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use arbitrary::Arbitrary;
 use csv::ByteRecord;
 use files::points::{Demands, parse, value};
-use files::records::{column, sequential};
+use files::records::{TableOptions, column, sequential};
 use files::time::{self, Unit};
 use libfuzzer_sys::fuzz_target;
 
@@ -26,7 +26,7 @@ type Points = Vec<(i64, u64)>;
 /// The points of each series by its name, one record after the other; `None` if the text is
 /// refused.
 fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> {
-    let mut reader = sequential(text).ok()?;
+    let mut reader = sequential(text, b',').ok()?;
     let (mut header, mut record) = (ByteRecord::new(), ByteRecord::new());
     if !reader.next(&mut header).ok()? {
         return None;
@@ -58,7 +58,11 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
 
 fuzz_target!(|input: Input| {
     let demands = Demands::new(Unit::Ns, input.needs_order, input.width, input.origin);
-    let rows = parse(Cursor::new(input.text.to_vec()), demands);
+    let rows = parse(
+        Cursor::new(input.text.to_vec()),
+        demands,
+        &TableOptions::default(),
+    );
     let found = rows.ok().map(|rows| {
         let points = rows.group().expect("memory suffices");
         assert_eq!(points.offsets.last(), Some(&points.len()));
@@ -67,7 +71,7 @@ fuzz_target!(|input: Input| {
         let series = names.into_iter().zip(points.offsets.windows(2));
         let series = series.map(|(name, range)| {
             let range = range[0]..range[1];
-            let values = points.values[range.clone()]
+            let values = points.values[0][range.clone()]
                 .iter()
                 .map(|value| value.to_bits());
             let timestamps = points.timestamps[range].iter().copied();

@@ -129,7 +129,7 @@ fn joined_columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>,
             None => bail!(
                 "there is no column {}: {}",
                 name.escape_default(),
-                columns(header)
+                columns(header, b',')
             ),
         }
     };
@@ -155,7 +155,7 @@ impl Source {
             );
             open(path, &Monitor::default())
         };
-        let records = open().and_then(sequential);
+        let records = open().and_then(|text| sequential(text, b','));
         let mut records = records.with_context(|| cannot_read(path))?;
         Ok(Source {
             path: path.to_owned(),

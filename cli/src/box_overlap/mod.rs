@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use files::boxes::{Number, Reading};
+use files::records::TableOptions;
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
@@ -59,7 +60,10 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     // The device takes its time, during which the files are read.
     let (start, mut times) = (Instant::now(), Times::default());
     let bar = progress::bytes("reading", total_size(args.paths()));
-    let reading = Reading::<T>::start(args.paths(), &progress::monitor(&bar))?;
+    let reading = {
+        let options = TableOptions::default();
+        Reading::<T>::start(args.paths(), &options, &progress::monitor(&bar))?
+    };
     let mut opening = Duration::ZERO;
     let devices = timed(&mut opening, || {
         args.devices.device.open(args.devices.memory)

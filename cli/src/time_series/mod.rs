@@ -20,6 +20,7 @@ use std::time::Instant;
 
 use anyhow::{Error, Result, bail};
 use files::points::{Demands, Points, Rows};
+use files::records::TableOptions;
 use files::time::{self, Every};
 use ndarray::aview1;
 
@@ -65,7 +66,11 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let start = Instant::now();
     let demands = Demands::new(args.unit(), !args.sort, every.nanoseconds, origin);
     let owned = series.to_owned();
-    let read = move || reading([&owned], |monitor| Rows::read(&owned, demands, monitor));
+    let read = move || {
+        reading([&owned], |monitor| {
+            Rows::read(&owned, demands, &TableOptions::default(), monitor)
+        })
+    };
     let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
     let (rows, devices) = (opened.value, opened.devices);
     let mut times = Times {
@@ -89,7 +94,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
                 &devices,
                 &points.offsets,
                 aview1(&points.timestamps),
-                aview1(&points.values),
+                aview1(&points.values[0]),
             )
         })
     });

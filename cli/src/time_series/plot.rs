@@ -312,7 +312,7 @@ impl Drawn<'_> {
             ..
         } = self.points;
         let range = offsets[self.series]..offsets[self.series + 1];
-        let points = timestamps[range.clone()].iter().zip(&values[range]);
+        let points = timestamps[range.clone()].iter().zip(&values[0][range]);
         let points = points.map(|(&time, &value)| (time, value));
         let columns = thinned::columns(self.times, COLUMNS, points);
         columns.into_iter().flatten().collect()

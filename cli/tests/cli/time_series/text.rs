@@ -253,7 +253,7 @@ fn errors_say_where() {
         ),
         (
             "timestamp\tvalue\n",
-            "with tabs between its cells; replace them by commas",
+            "with tabs between its cells: give --delimiter tab",
         ),
         (
             "value,timestamp,Value\n",

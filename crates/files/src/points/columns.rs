@@ -17,6 +17,8 @@ const CHUNK: usize = 1 << 23;
 pub struct Columns {
     /// Points that a chunk has room for.
     chunk_size: usize,
+    /// Values of each point.
+    width: usize,
     chunks: Vec<Chunk>,
     /// Series and numbers of successive points.
     runs: Vec<(u32, u32)>,
@@ -24,22 +26,25 @@ pub struct Columns {
     is_scattered: bool,
 }
 
-#[derive(Default)]
 struct Chunk {
     timestamps: Vec<i64>,
-    values: Vec<f64>,
+    /// The values of each column.
+    values: Vec<Vec<f64>>,
 }
 
-impl Default for Columns {
-    fn default() -> Columns {
-        Columns::with_chunks(CHUNK)
-    }
-}
+/// Timestamps, the values of each column, and where each series begins.
+pub type Grouped = (Vec<i64>, Vec<Vec<f64>>, Vec<usize>);
 
 impl Columns {
-    fn with_chunks(chunk_size: usize) -> Columns {
+    /// Begins without points, each of which will have `width` values.
+    pub fn new(width: usize) -> Columns {
+        Columns::with_chunks(width, CHUNK)
+    }
+
+    fn with_chunks(width: usize, chunk_size: usize) -> Columns {
         Columns {
             chunk_size,
+            width,
             chunks: Vec::new(),
             runs: Vec::new(),
             is_scattered: false,
@@ -54,7 +59,7 @@ impl Columns {
     pub fn add(
         &mut self,
         timestamps: &[i64],
-        values: &[f64],
+        values: &[Vec<f64>],
         runs: impl Iterator<Item = (u32, u32)>,
     ) -> Result<(), TryReserveError> {
         for (series, count) in runs {
@@ -71,9 +76,13 @@ impl Columns {
         }
         let chunk = self.chunk(timestamps.len())?;
         chunk.timestamps.try_reserve(timestamps.len())?;
-        chunk.values.try_reserve(values.len())?;
+        for (to, values) in chunk.values.iter_mut().zip(values) {
+            to.try_reserve(values.len())?;
+        }
         chunk.timestamps.extend_from_slice(timestamps);
-        chunk.values.extend_from_slice(values);
+        for (to, values) in chunk.values.iter_mut().zip(values) {
+            to.extend_from_slice(values);
+        }
         Ok(())
     }
 
@@ -83,11 +92,16 @@ impl Columns {
             |chunk: &Chunk| chunk.timestamps.capacity() - chunk.timestamps.len() >= count;
         let last = self.chunks.last();
         if !last.is_some_and(|last| !self.is_scattered || has_room(last)) {
-            let mut chunk = Chunk::default();
+            let mut chunk = Chunk {
+                timestamps: Vec::new(),
+                values: vec![Vec::new(); self.width],
+            };
             if self.is_scattered {
                 let size = self.chunk_size.max(count);
                 chunk.timestamps.try_reserve_exact(size)?;
-                chunk.values.try_reserve_exact(size)?;
+                for values in &mut chunk.values {
+                    values.try_reserve_exact(size)?;
+                }
             }
             self.chunks.push(chunk);
         }
@@ -99,7 +113,7 @@ impl Columns {
     ///
     /// # Errors
     /// If the memory does not suffice.
-    pub fn group(mut self, series: usize) -> Result<(Vec<i64>, Vec<f64>, Vec<usize>)> {
+    pub fn group(mut self, series: usize) -> Result<Grouped> {
         let mut offsets = zeros(series + 1)?;
         for &(series, count) in &self.runs {
             offsets[series as usize + 1] += count as usize;
@@ -108,7 +122,11 @@ impl Columns {
             offsets[i] += offsets[i - 1];
         }
         if !self.is_scattered {
-            let Chunk { timestamps, values } = self.chunks.pop().unwrap_or_default();
+            let none = || Chunk {
+                timestamps: Vec::new(),
+                values: vec![Vec::new(); self.width],
+            };
+            let Chunk { timestamps, values } = self.chunks.pop().unwrap_or_else(none);
             return Ok((timestamps, values, offsets));
         }
         // One column after the other, and what has been moved is dropped, which takes little more
@@ -118,11 +136,14 @@ impl Columns {
             .iter_mut()
             .map(|chunk| mem::take(&mut chunk.timestamps));
         let timestamps = moved(timestamps, &self.runs, &offsets)?;
-        let values = self
-            .chunks
-            .iter_mut()
-            .map(|chunk| mem::take(&mut chunk.values));
-        let values = moved(values, &self.runs, &offsets)?;
+        let (chunks, runs) = (&mut self.chunks, &self.runs);
+        let values = (0..self.width).map(|column| {
+            let values = chunks
+                .iter_mut()
+                .map(|chunk| mem::take(&mut chunk.values[column]));
+            moved(values, runs, &offsets)
+        });
+        let values = values.collect::<Result<_>>()?;
         Ok((timestamps, values, offsets))
     }
 }
@@ -174,7 +195,7 @@ mod tests {
             parts in prop::collection::vec(prop::collection::vec((0..4u32, 1..5u32), 0..4), 0..20),
             chunk_size in 1..40usize,
         ) {
-            let mut columns = Columns::with_chunks(chunk_size);
+            let mut columns = Columns::with_chunks(1, chunk_size);
             let mut expected = vec![Vec::new(); 4];
             let mut next = 0;
             for runs in parts {
@@ -186,13 +207,13 @@ mod tests {
                 }
                 let timestamps: Vec<_> = (start..next).collect();
                 let values: Vec<_> = timestamps.iter().map(|&time| time as f64).collect();
-                columns.add(&timestamps, &values, runs.into_iter()).unwrap();
+                columns.add(&timestamps, &[values], runs.into_iter()).unwrap();
             }
             let (timestamps, values, offsets) = columns.group(4).unwrap();
             for (series, expected) in expected.iter().enumerate() {
                 let places = offsets[series]..offsets[series + 1];
                 prop_assert_eq!(&timestamps[places.clone()], &expected[..]);
-                prop_assert!(values[places].iter().zip(expected).all(|(a, &b)| *a == b as f64));
+                prop_assert!(values[0][places].iter().zip(expected).all(|(a, &b)| *a == b as f64));
             }
             prop_assert_eq!(offsets[4], timestamps.len());
         }

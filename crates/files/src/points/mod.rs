@@ -3,20 +3,23 @@
 //! The text is not kept: a point takes 16 bytes.
 
 mod columns;
+mod missing;
 mod names;
+#[cfg(test)]
+mod tests;
 pub mod value;
 
 use std::io::Read;
 use std::mem;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use csv::ByteRecord;
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::records::{self, Cells, Fault, Table, column, columns, shown};
+use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
 use crate::time::{self, Unit, timestamp};
 use crate::{Monitor, open};
 use columns::Columns;
+pub use missing::Column;
 use names::{NameError, Names};
 
 /// What is asked of timestamps, so that an error names the line.
@@ -48,8 +51,10 @@ impl Demands {
 pub struct Points {
     /// The timestamps, in nanoseconds since 1970.
     pub timestamps: Vec<i64>,
-    /// The value of each point.
-    pub values: Vec<f64>,
+    /// The values of each column, one for each point: NaN, [`value::MISSING`], where the file has none.
+    pub values: Vec<Vec<f64>>,
+    /// The name of each column of values.
+    pub value_names: Vec<String>,
     /// Where each series begins, and at the end the number of points.
     pub offsets: Vec<usize>,
     /// What each series is called, if the file says it; else there is one.
@@ -73,16 +78,41 @@ impl Points {
 pub struct Rows {
     /// Whether there are timestamps that are numbers: the first of a block is looked at.
     pub has_numbers: bool,
+    /// Values that are whole numbers and were rounded, if there are any.
+    pub rounded: Option<Rounded>,
     columns: Columns,
+    value_names: Vec<String>,
     /// The series, if the file has any.
     names: Option<Names>,
 }
 
+/// Values beyond 2⁵³, written as whole numbers that `f64` does not have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rounded {
+    /// Their number.
+    pub count: u64,
+    /// The text of the first one, and what it is read as.
+    pub first: (String, f64),
+}
+
 impl Rows {
     /// Reads a file.
-    pub fn read(path: &Path, demands: Demands, monitor: &Monitor) -> Result<Rows> {
-        let read = || parse(open(path, monitor)?, demands);
-        read().with_context(|| format!("cannot read {}", path.display()))
+    pub fn read(
+        path: &Path,
+        demands: Demands,
+        options: &TableOptions,
+        monitor: &Monitor,
+    ) -> Result<Rows> {
+        let read = || parse(open(path, monitor)?, demands, options);
+        let rows = read().with_context(|| format!("cannot read {}", path.display()))?;
+        if let Some(Rounded { count, first }) = &rows.rounded {
+            let (path, (text, number)) = (path.display(), first);
+            monitor.warn(&format!(
+                "{path}: {count} values are whole numbers beyond 2^53 that f64 does not have, and are rounded: the \
+                 first one, {text}, is read as {number}"
+            ));
+        }
+        Ok(rows)
     }
 
     /// Brings the points of each series together, in the file's order.
@@ -100,28 +130,36 @@ impl Rows {
             timestamps,
             values,
             offsets,
+            value_names: self.value_names,
             names: self.names.map(Names::into_strings),
         })
     }
 }
 
 /// As [`Rows::read`], from the decompressed content of a file.
-pub fn parse(source: impl Read + Send + 'static, demands: Demands) -> Result<Rows> {
-    let begin = |header: &ByteRecord| {
-        let places = Places::find(header)?;
+pub fn parse(
+    source: impl Read + Send + 'static,
+    demands: Demands,
+    options: &TableOptions,
+) -> Result<Rows> {
+    let begin = |header: Header| {
+        let places = Places::find(header, options)?;
         Ok(PointTable {
             demands,
             has_numbers: false,
-            columns: Columns::default(),
+            rounded: None,
+            columns: Columns::new(places.values.len()),
             names: places.series.map(|_| Names::default()),
             latest: Vec::new(),
             places,
         })
     };
-    let table = records::read(source, begin)?;
+    let table = records::read(source, options, begin)?;
     Ok(Rows {
         has_numbers: table.has_numbers,
+        rounded: table.rounded,
         columns: table.columns,
+        value_names: table.places.value_names,
         names: table.names,
     })
 }
@@ -131,6 +169,7 @@ struct PointTable {
     demands: Demands,
     places: Places,
     has_numbers: bool,
+    rounded: Option<Rounded>,
     columns: Columns,
     names: Option<Names>,
     /// The last timestamp of each series.
@@ -142,8 +181,10 @@ struct PointTable {
 struct Part {
     /// Whether the first timestamp is a number.
     has_numbers: bool,
+    rounded: Option<Rounded>,
     timestamps: Vec<i64>,
-    values: Vec<f64>,
+    /// The values of each column.
+    values: Vec<Vec<f64>>,
     /// The series of each point, if the file has any, as a number in this block.
     numbers: Vec<u32>,
     names: Names,
@@ -164,11 +205,14 @@ impl Table for PointTable {
     type Part = Part;
 
     fn part(&self) -> Part {
-        Part::default()
+        Part {
+            values: vec![Vec::new(); self.places.values.len()],
+            ..Part::default()
+        }
     }
 
     fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
-        let (timestamp, value) = self.places.parse(self.demands.unit, line, cells)?;
+        let timestamp = self.places.parse(self.demands.unit, line, cells, part)?;
         let number = match self.places.series {
             None => 0,
             Some(place) => {
@@ -183,7 +227,6 @@ impl Table for PointTable {
             part.has_numbers = time::is_number(cells.cell(self.places.timestamp).trim_ascii());
         }
         part.timestamps.push(timestamp);
-        part.values.push(value);
         match part.series.get_mut(number) {
             None => part.series.push(Series {
                 count: 1,
@@ -209,12 +252,15 @@ impl Table for PointTable {
     fn complete(part: &mut Part) {
         if !part.numbers.is_sorted() {
             part.timestamps = grouped(&part.timestamps, &part.numbers, &part.series);
-            part.values = grouped(&part.values, &part.numbers, &part.series);
+            for values in &mut part.values {
+                *values = grouped(values, &part.numbers, &part.series);
+            }
         }
     }
 
     fn add(&mut self, part: Part) -> Result<(), Fault> {
         self.has_numbers |= part.has_numbers;
+        add_rounded(&mut self.rounded, part.rounded);
         let mut fault: Option<Fault> = None;
         let mut runs = Vec::new();
         for (i, series) in part.series.iter().enumerate() {
@@ -304,10 +350,10 @@ fn without_label(time: i64, lowest: i64, line: u64) -> Fault {
 }
 
 #[cold]
-fn at(line: u64, column: &'static str, what: String) -> Fault {
+fn at(line: u64, column: &str, what: String) -> Fault {
     Fault {
         line,
-        column: Some(column),
+        column: Some(column.into()),
         what,
     }
 }
@@ -315,43 +361,106 @@ fn at(line: u64, column: &'static str, what: String) -> Fault {
 /// The columns that matter.
 struct Places {
     timestamp: usize,
-    value: usize,
+    values: Vec<usize>,
+    /// The names of the columns of values: for messages, and for outputs.
+    value_names: Vec<String>,
     series: Option<usize>,
+    options: TableOptions,
 }
 
 impl Places {
-    fn find(header: &ByteRecord) -> Result<Places> {
-        let [timestamp, value, series] =
-            ["timestamp", "value", "series"].map(|name| column(header, name));
-        let (timestamp, value, series) = (timestamp?, value?, series?);
-        match (timestamp, value) {
-            (Some(timestamp), Some(value)) => Ok(Places {
-                timestamp,
-                value,
-                series,
-            }),
-            _ => {
-                let places = [("timestamp", timestamp), ("value", value)];
-                let missing = places.iter().filter(|(_, place)| place.is_none());
-                let missing: Vec<_> = missing.map(|(name, _)| *name).collect();
-                bail!(
-                    "there is no column {}: {}",
-                    missing.join(", "),
-                    columns(header)
-                )
-            }
+    fn find(header: Header, options: &TableOptions) -> Result<Places> {
+        header.require_roles(&["timestamp", "value", "series"])?;
+        let (mut timestamp, mut values) = (header.single("timestamp")?, header.places("value")?);
+        if !options.has_header && options.columns.is_empty() {
+            ensure!(
+                header.count() == 2,
+                "there are {} columns without a header: say which is read as what, for instance by --columns \
+                 timestamp=1,value=2,series=3",
+                header.count()
+            );
+            (timestamp, values) = (Some(0), vec![1]);
         }
+        let Some(timestamp) = timestamp.filter(|_| !values.is_empty()) else {
+            let missing = [
+                timestamp.is_none().then_some("timestamp"),
+                values.is_empty().then_some("value"),
+            ];
+            let missing: Vec<_> = missing.into_iter().flatten().collect();
+            bail!(
+                "there is no column {}: {}",
+                missing.join(", "),
+                header.described()
+            )
+        };
+        let value_names = match &values[..] {
+            [_] if header.has_usual_names() => vec!["value".into()],
+            _ => values.iter().map(|&place| header.name(place)).collect(),
+        };
+        Ok(Places {
+            timestamp,
+            values,
+            value_names,
+            series: header.single("series")?,
+            options: options.clone(),
+        })
     }
 
-    fn parse(&self, unit: Unit, line: u64, cells: &impl Cells) -> Result<(i64, f64), Fault> {
-        let fault = |cell: &[u8], column, what: &str| match cell.is_empty() {
-            true => at(line, column, "the cell is empty".into()),
-            false => at(line, column, format!("'{}' {what}", shown(cell))),
-        };
+    /// Adds the values of a record to a part, and returns the timestamp.
+    fn parse(
+        &self,
+        unit: Unit,
+        line: u64,
+        cells: &impl Cells,
+        part: &mut Part,
+    ) -> Result<i64, Fault> {
+        let options = &self.options;
         let cell = cells.cell(self.timestamp).trim_ascii();
-        let timestamp = time::parse(cell, unit).map_err(|what| fault(cell, "timestamp", what))?;
-        let cell = cells.cell(self.value).trim_ascii();
-        let value = value::parse(cell).map_err(|what| fault(cell, "value", what))?;
-        Ok((timestamp, value))
+        let timestamp = match cell {
+            _ if options.is_null(cell) => Err("has no time"),
+            // A number may have a decimal comma.
+            _ if time::is_number(cell) || cell.contains(&options.decimal) => {
+                options.with_point(cell, |cell| time::parse(cell, unit))
+            }
+            _ => time::parse(cell, unit),
+        };
+        let timestamp = timestamp.map_err(|what| fault(line, "timestamp", cell, what))?;
+        for (i, &place) in self.values.iter().enumerate() {
+            let cell = cells.cell(place).trim_ascii();
+            let value = match options.is_null(cell) {
+                true => value::MISSING,
+                false => {
+                    let value = options.with_point(cell, value::parse);
+                    value.map_err(|what| fault(line, &self.value_names[i], cell, what))?
+                }
+            };
+            if value.abs() >= value::EXACT && value::is_rounded(cell, value) {
+                let first = (shown(cell), value);
+                add_rounded(&mut part.rounded, Some(Rounded { count: 1, first }));
+            }
+            part.values[i].push(value);
+        }
+        Ok(timestamp)
+    }
+}
+
+#[cold]
+fn fault(line: u64, column: &str, cell: &[u8], what: &str) -> Fault {
+    let what = match cell {
+        [] => "the cell is empty".into(),
+        _ if cell.contains(&b',') => format!(
+            "'{}' {what}: if the comma is before a fraction, give --decimal ','",
+            shown(cell)
+        ),
+        _ => format!("'{}' {what}", shown(cell)),
+    };
+    at(line, column, what)
+}
+
+/// Adds values that were rounded to those before them.
+fn add_rounded(sum: &mut Option<Rounded>, more: Option<Rounded>) {
+    match (sum, more) {
+        (Some(sum), Some(more)) => sum.count += more.count,
+        (sum, more) => *sum = sum.take().or(more),
     }
 }

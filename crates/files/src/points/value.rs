@@ -2,13 +2,41 @@
 
 use crate::decimal;
 
-/// A value, or what is wrong with the text.
+/// A NaN that stands for the value of a cell without one. Compare bits with it.
+pub const MISSING: f64 = f64::from_bits(0x7ff8_0000_4e55_4c4c);
+
+/// Whole numbers below are exact: 2⁵³.
+pub const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// Returns whether a value is [`MISSING`], not another NaN.
+pub fn is_missing(value: f64) -> bool {
+    value.to_bits() == MISSING.to_bits()
+}
+
+/// Returns whether a text is a whole number, all of whose digits are written, other than `value`.
+pub fn is_rounded(text: &[u8], value: f64) -> bool {
+    let text = str::from_utf8(text).unwrap_or_default();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return false;
+    }
+    match text.parse::<i128>() {
+        Ok(number) => number != value as i128,
+        // Of more digits than these, nearly none is exact.
+        Err(_) => true,
+    }
+}
+
+/// Parses a value. An empty text is [`MISSING`].
+///
+/// # Errors
+/// What is wrong with the text, to follow the text in a sentence.
 pub fn parse(text: &[u8]) -> Result<f64, &'static str> {
     if let Some(number) = decimal::parse(text) {
         return Ok(number);
     }
     if text.is_empty() {
-        return Ok(f64::NAN);
+        return Ok(MISSING);
     }
     let has_digits = || text.iter().any(u8::is_ascii_digit);
     // What is not UTF-8 is no number either.

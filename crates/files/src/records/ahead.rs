@@ -31,15 +31,15 @@ pub struct Wave {
 }
 
 impl Ahead {
-    /// Begins to read, in blocks of about `size` bytes.
-    pub fn start(source: impl Read + Send + 'static, size: usize) -> Result<Ahead> {
+    /// Begins to read, in blocks of about `size` bytes. `delimiter` is between cells.
+    pub fn start(source: impl Read + Send + 'static, size: usize, delimiter: u8) -> Result<Ahead> {
         let together = BLOCKS_PER_THREAD * rayon::current_num_threads();
         let (to_user, blocks) = mpsc::sync_channel(together);
         let (spent, to_fill) = mpsc::channel();
         // It is not waited for: after an error stdin may stay open.
         thread::Builder::new()
             .name("blocks".into())
-            .spawn(move || hand_over(Blocks::new(source, size), &to_user, &to_fill))
+            .spawn(move || hand_over(Blocks::new(source, size, delimiter), &to_user, &to_fill))
             .context("reading needs a thread")?;
         Ok(Ahead {
             blocks,

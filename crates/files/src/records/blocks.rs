@@ -34,6 +34,7 @@ pub enum Stop {
 /// Divides a text into blocks. Records end at line ends that are not within quotes.
 pub struct Blocks<R> {
     source: R,
+    delimiter: u8,
     /// Bytes that a block has about, unless a record is longer.
     size: usize,
     longest: usize,
@@ -44,9 +45,10 @@ pub struct Blocks<R> {
 }
 
 impl<R: Read> Blocks<R> {
-    pub fn new(source: R, size: usize) -> Blocks<R> {
+    pub fn new(source: R, size: usize, delimiter: u8) -> Blocks<R> {
         Blocks {
             source,
+            delimiter,
             size: size.max(BYTE_ORDER_MARK.len()),
             longest: LONGEST_RECORD,
             rest: Vec::new(),
@@ -58,7 +60,7 @@ impl<R: Read> Blocks<R> {
     /// Returns the next block, if there is one more. `spare` is memory for it. After an error come
     /// the records before the error first.
     pub fn next(&mut self, spare: Vec<u8>) -> Result<Option<Block>, Stop> {
-        let mut scan = Scan::new(spare, &self.rest);
+        let mut scan = Scan::new(spare, &self.rest, self.delimiter);
         self.rest.clear();
         loop {
             let more = self.read(&mut scan.text);
@@ -108,6 +110,7 @@ pub fn lines(text: &[u8]) -> u64 {
 /// in a cell that does not begin with one is a character as any other.
 struct Scan {
     text: Vec<u8>,
+    delimiter: u8,
     /// Where to go on, and whether that is within quotes.
     at: usize,
     is_quoted: bool,
@@ -118,11 +121,12 @@ struct Scan {
 
 impl Scan {
     /// Begins a text, at a record.
-    fn new(mut spare: Vec<u8>, start: &[u8]) -> Scan {
+    fn new(mut spare: Vec<u8>, start: &[u8], delimiter: u8) -> Scan {
         spare.clear();
         spare.extend_from_slice(start);
         Scan {
             text: spare,
+            delimiter,
             at: 0,
             is_quoted: false,
             has_quotes: false,
@@ -144,7 +148,8 @@ impl Scan {
                     self.at += before.len();
                     if quote.is_some() {
                         let before = self.text[..self.at].last();
-                        self.is_quoted = matches!(before, None | Some(b',' | b'\n'));
+                        self.is_quoted = before
+                            .is_none_or(|&before| before == self.delimiter || before == b'\n');
                         self.has_quotes = true;
                         self.at += 1;
                     }

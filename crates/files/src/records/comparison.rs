@@ -6,7 +6,7 @@ use anyhow::Result;
 use csv::ByteRecord;
 
 use super::table::read_blocks;
-use super::{Cells, Fault, Table, line};
+use super::{Cells, Fault, Header, Table, TableOptions, line};
 
 /// Cells of records, each with its line in the file, or in the block where it was parsed.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
@@ -28,7 +28,7 @@ impl Table for AllRows {
             let what = String::from_utf8_lossy(cells.cell(0)).into_owned();
             return Err(Fault {
                 line,
-                column: Some("first"),
+                column: Some("first".into()),
                 what,
             });
         }
@@ -43,16 +43,24 @@ impl Table for AllRows {
     }
 }
 
-/// Parses a text in blocks of about `size` bytes, which come from `source`.
-pub fn parallel(source: impl Read + Send + 'static, size: usize) -> Result<Vec<Vec<Vec<u8>>>> {
-    let begin = |_: &ByteRecord| Ok(AllRows { rows: Vec::new() });
-    let table = read_blocks(source, size, begin)?;
+/// Parses a text in blocks of about `size` bytes, which come from `source`. `delimiter` is between cells.
+pub fn parallel(
+    source: impl Read + Send + 'static,
+    size: usize,
+    delimiter: u8,
+) -> Result<Vec<Vec<Vec<u8>>>> {
+    let begin = |_: Header| Ok(AllRows { rows: Vec::new() });
+    let options = TableOptions {
+        delimiter,
+        ..TableOptions::default()
+    };
+    let table = read_blocks(source, size, &options, begin)?;
     Ok(table.rows.into_iter().map(|(_, cells)| cells).collect())
 }
 
 /// The same by csv's reader alone: rows of as many cells as the first, or the first error.
-pub fn sequential(text: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
-    let mut reader = super::sequential(text).unwrap();
+pub fn sequential(text: &[u8], delimiter: u8) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let mut reader = super::sequential(text, delimiter).unwrap();
     let (mut record, mut rows, mut width) = (ByteRecord::new(), Vec::new(), None);
     while reader
         .next(&mut record)
@@ -97,12 +105,12 @@ impl Read for Slow {
 
 /// Parses a text in blocks of about `size` bytes, which come in steps of up to `step` bytes, and
 /// compares with [`sequential`].
-pub fn check(text: &[u8], size: usize, step: usize) {
+pub fn check(text: &[u8], size: usize, step: usize, delimiter: u8) {
     let source = Slow(Cursor::new(text.into()), step);
-    let found = parallel(source, size).map_err(|error| format!("{error:#}"));
+    let found = parallel(source, size, delimiter).map_err(|error| format!("{error:#}"));
     assert_eq!(
         found,
-        sequential(text),
+        sequential(text, delimiter),
         "{} in blocks of {size}",
         text.escape_ascii()
     );

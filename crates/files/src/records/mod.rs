@@ -7,6 +7,7 @@ mod cells;
 #[cfg(any(test, fuzzing))]
 pub mod comparison;
 mod header;
+mod options;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use blocks::LONGEST_RECORD;
 pub use cells::Cells;
-pub use header::{column, columns};
+pub use header::{Header, column, columns};
+pub use options::{ColumnName, TableOptions};
 pub use table::{Fault, Table, read};
 
 /// The error of a record whose quotes are open at the end of the text.
@@ -36,18 +38,18 @@ pub struct Sequential<R> {
     longest: usize,
 }
 
-/// Reads records of a whole text.
+/// Reads records of a whole text, with `delimiter` between cells.
 ///
 /// # Errors
 /// If the first record cannot be read, or is too long.
-pub fn sequential<R: Read>(text: R) -> Result<Sequential<R>> {
-    sequential_within(text, LONGEST_RECORD)
+pub fn sequential<R: Read>(text: R, delimiter: u8) -> Result<Sequential<R>> {
+    sequential_within(text, delimiter, LONGEST_RECORD)
 }
 
 /// As [`sequential`], of records of up to about `longest` bytes.
-fn sequential_within<R: Read>(text: R, longest: usize) -> Result<Sequential<R>> {
+fn sequential_within<R: Read>(text: R, delimiter: u8, longest: usize) -> Result<Sequential<R>> {
     let mut records = Sequential {
-        reader: reader(Limited { text, left: 0 }.chain(LAST_RECORD)),
+        reader: reader(Limited { text, left: 0 }.chain(LAST_RECORD), delimiter),
         next: ByteRecord::new(),
         longest,
     };
@@ -112,8 +114,9 @@ fn endless(line: u64, longest: usize) -> anyhow::Error {
 }
 
 /// Records of a text, the header too, of any numbers of cells.
-fn reader<R: Read>(text: R) -> Reader<R> {
+fn reader<R: Read>(text: R, delimiter: u8) -> Reader<R> {
     ReaderBuilder::new()
+        .delimiter(delimiter)
         .has_headers(false)
         .flexible(true)
         // A carriage return before it is blank space around a cell.

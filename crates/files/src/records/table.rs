@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::{Block, Stop, lines};
-use super::{Cells, OPEN_QUOTE, endless, line, next_record, reader};
+use super::{Cells, Header, OPEN_QUOTE, TableOptions, endless, line, next_record, reader};
 
 /// Bytes of text that a thread parses in one go.
 const BLOCK: usize = 1 << 17;
@@ -43,7 +43,7 @@ pub struct Fault {
     /// The line where the record begins, from 0 in each block.
     pub line: u64,
     /// The column, if one cell is wrong.
-    pub column: Option<&'static str>,
+    pub column: Option<String>,
     /// What is wrong, as a sentence.
     pub what: String,
 }
@@ -79,23 +79,25 @@ impl From<TryReserveError> for Fault {
 /// the first line.
 pub fn read<T: Table>(
     source: impl Read + Send + 'static,
-    begin: impl FnOnce(&ByteRecord) -> Result<T>,
+    options: &TableOptions,
+    begin: impl FnOnce(Header) -> Result<T>,
 ) -> Result<T> {
-    read_blocks(source, BLOCK, begin)
+    read_blocks(source, BLOCK, options, begin)
 }
 
 /// As [`read`], in blocks of about `size` bytes.
 pub(super) fn read_blocks<T: Table>(
     source: impl Read + Send + 'static,
     size: usize,
-    begin: impl FnOnce(&ByteRecord) -> Result<T>,
+    options: &TableOptions,
+    begin: impl FnOnce(Header) -> Result<T>,
 ) -> Result<T> {
-    let mut ahead = Ahead::start(source, size)?;
+    let mut ahead = Ahead::start(source, size, options.delimiter)?;
     let mut lines_before = 0;
     let header = loop {
         let next = ahead.next().map_err(|stop| said(stop, lines_before))?;
         let mut block = next.context("the file is empty")?;
-        let header = take_header(&mut block)?;
+        let header = take_first(&mut block, options)?;
         match header {
             None => lines_before += lines(&block.text),
             Some(header) => {
@@ -105,13 +107,13 @@ pub(super) fn read_blocks<T: Table>(
         }
     };
     let place = || format!("line {}", lines_before + header.line + 1);
-    let mut table = begin(&header.record).with_context(place)?;
+    let mut table = begin(Header::new(&header.record, options)).with_context(place)?;
     lines_before += header.lines;
 
     loop {
         let wave = ahead.wave();
         let parsed = wave.blocks.par_iter();
-        let parsed = parsed.map(|block| Parsed::new(&table, block, header.record.len()));
+        let parsed = parsed.map(|block| Parsed::new(&table, block, &header.record, options));
         for parsed in parsed.collect::<Vec<_>>() {
             let added = table.add(parsed.part);
             let faults = [added.err(), parsed.fault].into_iter().flatten();
@@ -132,25 +134,29 @@ pub(super) fn read_blocks<T: Table>(
 }
 
 /// The first record of a file.
-struct Header {
+struct First {
     record: ByteRecord,
-    /// The line where it begins, from 0 in its block, and the lines to its end.
+    /// The line where it begins, from 0 in its block, and the lines that were taken off the block.
     line: u64,
     lines: u64,
 }
 
-/// Takes the first record and what is before it off a block.
-fn take_header(block: &mut Block) -> Result<Option<Header>> {
-    let (mut reader, mut record) = (block_reader(&block.text), ByteRecord::new());
+/// Reads the first record of a block. A header is taken off the block, with what is before it.
+fn take_first(block: &mut Block, options: &TableOptions) -> Result<Option<First>> {
+    let delimiter = options.delimiter;
+    let (mut reader, mut record) = (block_reader(&block.text, delimiter), ByteRecord::new());
     if !next_record(&mut reader, &mut record)? {
         return Ok(None);
     }
     let line = line_in_block(&record);
-    let behind = reader.position().byte() as usize - 1;
+    let behind = match options.has_header {
+        true => reader.position().byte() as usize - 1,
+        false => 0,
+    };
     drop(reader);
     let lines = lines(&block.text[..behind]);
     block.text.drain(..behind);
-    Ok(Some(Header {
+    Ok(Some(First {
         record,
         line,
         lines,
@@ -159,8 +165,8 @@ fn take_header(block: &mut Block) -> Result<Option<Header>> {
 
 /// Records of a block. They begin after a line end, where csv does not take a character for a byte
 /// order mark.
-fn block_reader(text: &[u8]) -> Reader<impl Read> {
-    reader(b"\n".chain(text))
+fn block_reader(text: &[u8], delimiter: u8) -> Reader<impl Read> {
+    reader(b"\n".chain(text), delimiter)
 }
 
 /// The line of a record of [`block_reader`], from 0.
@@ -188,10 +194,20 @@ struct Parsed<P> {
 }
 
 impl<P> Parsed<P> {
-    /// Parses a block of a file whose header has so many cells.
-    fn new<T: Table<Part = P>>(table: &T, block: &Block, cells: usize) -> Parsed<P> {
+    /// Parses a block of a file whose records have as many cells as the first one.
+    fn new<T: Table<Part = P>>(
+        table: &T,
+        block: &Block,
+        first: &ByteRecord,
+        options: &TableOptions,
+    ) -> Parsed<P> {
         let part = table.part();
-        let mut parser = Parser { table, part, cells };
+        let mut parser = Parser {
+            table,
+            part,
+            cells: first.len(),
+            options,
+        };
         let parsed = match block.has_quotes {
             false => parser.lines(&block.text),
             true => parser.quoted(&block.text),
@@ -209,15 +225,16 @@ impl<P> Parsed<P> {
 struct Parser<'a, T: Table> {
     table: &'a T,
     part: T::Part,
-    /// Cells of the header.
+    /// Cells of the first record.
     cells: usize,
+    options: &'a TableOptions,
 }
 
 impl<T: Table> Parser<'_, T> {
     /// Parses a text without quotes, where each line is a record.
     fn lines(&mut self, text: &[u8]) -> Result<(), Fault> {
         let (mut cells, mut start, mut line) = (Vec::new(), 0, 0);
-        for end in memchr2_iter(b',', b'\n', text) {
+        for end in memchr2_iter(self.options.delimiter, b'\n', text) {
             cells.push(&text[start..end]);
             start = end + 1;
             if text[end] == b'\n' {
@@ -234,7 +251,7 @@ impl<T: Table> Parser<'_, T> {
 
     /// Parses a text with quotes.
     fn quoted(&mut self, text: &[u8]) -> Result<(), Fault> {
-        let mut reader = block_reader(text);
+        let mut reader = block_reader(text, self.options.delimiter);
         let mut record = ByteRecord::new();
         while next_record(&mut reader, &mut record).expect("memory can be read") {
             self.record(line_in_block(&record), &record)?;
@@ -245,10 +262,14 @@ impl<T: Table> Parser<'_, T> {
     fn record(&mut self, line: u64, record: &impl Cells) -> Result<(), Fault> {
         if record.count() != self.cells {
             let (count, cells) = (record.count(), self.cells);
+            let first = match self.options.has_header {
+                true => "header",
+                false => "first record",
+            };
             return Err(Fault {
                 line,
                 column: None,
-                what: format!("it has {count} cells, the header has {cells}"),
+                what: format!("it has {count} cells, the {first} has {cells}"),
             });
         }
         self.table.parse(&mut self.part, line, record)

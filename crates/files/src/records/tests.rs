@@ -51,13 +51,14 @@ proptest! {
         size in 1..200usize,
         step in 1..64usize,
     ) {
-        check(text.as_bytes(), size, step);
+        check(text.as_bytes(), size, step, b',');
+        check(text.replace(',', ";").as_bytes(), size, step, b';');
     }
 
     /// Any text of the characters that matter.
     #[test]
     fn any_text(text in "[a,\"\n\r ]{0,60}", size in 1..40usize) {
-        check(text.as_bytes(), size, 7);
+        check(text.as_bytes(), size, 7, b',');
     }
 }
 
@@ -67,11 +68,12 @@ fn all_block_sizes() {
     let text =
         "\u{feff}\"h1\",h2\r\n\r\n1,\"2\n\"\"3\"\n\n4,5\n\"6\",\"\"\n7,8\n9,\"bad\n\"\nbad9,\"1";
     for size in 1..text.len() + 2 {
-        check(text.as_bytes(), size, usize::MAX);
+        check(text.as_bytes(), size, usize::MAX, b',');
         check(
             text.replace("bad9,\"1", "10,11").as_bytes(),
             size,
             usize::MAX,
+            b',',
         );
     }
 }
@@ -90,9 +92,9 @@ fn quotes_that_are_not_closed_are_refused() {
             "line 2: it has 1 cells, the header has 2".into(),
         ),
     ] {
-        assert_eq!(sequential(text.as_bytes()), Err(expected));
+        assert_eq!(sequential(text.as_bytes(), b','), Err(expected));
         for size in 1..20 {
-            check(text.as_bytes(), size, 7);
+            check(text.as_bytes(), size, 7, b',');
         }
     }
 }
@@ -105,7 +107,7 @@ fn records_that_do_not_end_are_refused() {
     for (start, line) in [("", 1), ("a,b\n", 2), ("a,b\n1,2\n3,\"\n\"\n5,", 5)] {
         let endless = start.as_bytes().chain(&b"\""[..]).chain(io::repeat(b'\n'));
         let read = || {
-            let mut records = sequential_within(endless, 20)?;
+            let mut records = sequential_within(endless, b',', 20)?;
             let mut record = ByteRecord::new();
             while records.next(&mut record)? {}
             anyhow::Ok(())
@@ -117,7 +119,7 @@ fn records_that_do_not_end_are_refused() {
     }
     // Records that end in time, in a text that is longer than them.
     let text = "a,b\n1,\"2\"\n".repeat(9);
-    let mut records = sequential_within(text.as_bytes(), 20).unwrap();
+    let mut records = sequential_within(text.as_bytes(), b',', 20).unwrap();
     let (mut record, mut count) = (ByteRecord::new(), 0);
     while records.next(&mut record).unwrap() {
         count += 1;
@@ -141,7 +143,7 @@ impl Read for Failing {
 fn errors_of_reading_come_after_the_rows_before_them() {
     let of = |text: &str, size| {
         let source = Failing(Cursor::new(text.into()));
-        format!("{:#}", parallel(source, size).unwrap_err())
+        format!("{:#}", parallel(source, size, b',').unwrap_err())
     };
     for size in 1..30 {
         let text = "a,b\n1,2\n\n3,\"4\n\"\n5,6";

@@ -1,0 +1,165 @@
+//! Texts of points in other forms than CSV with the usual names.
+
+use anyhow::Result;
+
+use super::*;
+use crate::records::ColumnName;
+
+fn columns(texts: &[&str]) -> Vec<ColumnName> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn rows(text: &str, options: &TableOptions) -> Result<Rows> {
+    let source = std::io::Cursor::new(text.to_owned());
+    parse(source, Demands::new(Unit::S, true, 1, 0), options)
+}
+
+fn points(text: &str, options: &TableOptions) -> Points {
+    rows(text, options).unwrap().group().unwrap()
+}
+
+fn said(text: &str, options: &TableOptions) -> String {
+    format!("{:#}", rows(text, options).err().expect("an error"))
+}
+
+const SECOND: i64 = time::SECOND;
+
+#[test]
+fn delimiters_and_decimal_commas() {
+    let options = TableOptions {
+        delimiter: b';',
+        decimal: b',',
+        ..TableOptions::default()
+    };
+    let text = "timestamp;series;value\n0,5;\"a;b\";-1,25\n1970-01-01T00:00:01.5Z;b;3\n";
+    let found = points(text, &options);
+    assert_eq!(found.timestamps, [SECOND / 2, 3 * SECOND / 2]);
+    assert_eq!(found.values, [[-1.25, 3.0]]);
+    assert_eq!(found.names.unwrap(), ["a;b", "b"]);
+    // Thousands are not fractions.
+    let point =
+        "line 2, column value: '1.500' has a point, but numbers are written with a decimal comma";
+    assert_eq!(said("timestamp;value\n1;1.500\n", &options), point);
+
+    let tabs = TableOptions {
+        delimiter: b'\t',
+        ..TableOptions::default()
+    };
+    assert_eq!(points("timestamp\tvalue\n1\t2.5\n", &tabs).values, [[2.5]]);
+    let other = said("timestamp;value\n1;0,5\n", &TableOptions::default());
+    let expected = "line 1: there is no column timestamp, value: the header is 'timestamp;value', with semicolons \
+                    between its cells: give --delimiter ';', and --decimal ',' if numbers are written as 0,5";
+    assert_eq!(other, expected);
+    let semicolons = TableOptions {
+        delimiter: b';',
+        ..TableOptions::default()
+    };
+    let comma = "line 2, column value: '0,5' is not a number: if the comma is before a fraction, give --decimal ','";
+    assert_eq!(said("timestamp;value\n1;0,5\n", &semicolons), comma);
+}
+
+#[test]
+fn columns_by_name_and_position() {
+    let named = TableOptions {
+        columns: columns(&["timestamp=t", "value=temp", "value=4", "series=room"]),
+        ..TableOptions::default()
+    };
+    let found = points("room,T,temp,humidity\na,1,2,3\na,2,4,5\n", &named);
+    assert_eq!(found.timestamps, [SECOND, 2 * SECOND]);
+    assert_eq!(found.values, [[2.0, 4.0], [3.0, 5.0]]);
+    assert_eq!(found.value_names, ["temp", "humidity"]);
+    let wrong = "line 2, column humidity: 'x' is not a number";
+    assert_eq!(said("room,t,temp,humidity\na,1,2,x\n", &named), wrong);
+    let missing = "line 1: there is no column 'temp': the columns are room, t, x, y";
+    assert_eq!(said("room,t,x,y\n", &named), missing);
+
+    let positions = TableOptions {
+        has_header: false,
+        columns: columns(&["timestamp=2", "value=1"]),
+        ..TableOptions::default()
+    };
+    let found = points("\n2.5,1\n3.5,2\n", &positions);
+    assert_eq!(found.timestamps, [SECOND, 2 * SECOND]);
+    assert_eq!(
+        (found.values, found.value_names),
+        (vec![vec![2.5, 3.5]], vec!["1".into()])
+    );
+    assert_eq!(
+        said("2.5,1\nx,2\n", &positions),
+        "line 2, column 1: 'x' is not a number"
+    );
+    assert_eq!(
+        said("2.5,1\n1\n", &positions),
+        "line 2: it has 1 cells, the first record has 2"
+    );
+
+    let bare = TableOptions {
+        has_header: false,
+        ..TableOptions::default()
+    };
+    assert_eq!(points("1,2.5\n2,3.5\n", &bare).values, [[2.5, 3.5]]);
+    let three = "line 1: there are 3 columns without a header: say which is read as what, for instance by --columns \
+                 timestamp=1,value=2,series=3";
+    assert_eq!(said("1,2.5,3\n", &bare), three);
+    let unknown = TableOptions {
+        columns: columns(&["time=t"]),
+        ..TableOptions::default()
+    };
+    let possible = "line 1: a column is read as 'time', but possible are timestamp, value, series";
+    assert_eq!(said("t,value\n", &unknown), possible);
+    for text in ["value", "=t", "value=", ""] {
+        assert!(text.parse::<ColumnName>().is_err(), "{text}");
+    }
+}
+
+/// NaN is a value, and an empty cell is none.
+#[test]
+fn missing_values() {
+    let options = TableOptions {
+        nulls: vec!["NA".into(), "-".into()],
+        columns: columns(&["value=a", "value=b"]),
+        ..TableOptions::default()
+    };
+    let text = "timestamp,series,a,b\n1,x,1,\n2,x,NA,NaN\n1,y,-,-\n2,y,5,6\n";
+    let found = points(text, &options);
+    let column = found.column(0);
+    assert_eq!(*column.timestamps, [SECOND, 2 * SECOND]);
+    assert_eq!(
+        (&*column.values, &*column.offsets),
+        (&[1.0, 5.0][..], &[0, 1, 2][..])
+    );
+    let column = found.column(1);
+    assert_eq!(*column.timestamps, [2 * SECOND; 2]);
+    assert!(column.values[0].is_nan() && column.values[1] == 6.0);
+    assert_eq!(
+        said("timestamp,a,b\nNA,1,2\n", &options),
+        "line 2, column timestamp: 'NA' has no time"
+    );
+}
+
+/// 2⁵³ + 1 is between two numbers of `f64`.
+#[test]
+fn whole_numbers_that_are_rounded_are_counted() {
+    let of = |values: &[&str]| {
+        let lines = values.iter().map(|value| format!("1,{value}\n"));
+        let text = "timestamp,value\n".to_owned() + &lines.collect::<String>();
+        rows(&text, &TableOptions::default()).unwrap().rounded
+    };
+    assert_eq!(
+        of(&[
+            "9007199254740992",
+            "-9223372036854775808",
+            "1e300",
+            "18014398509481984.5"
+        ]),
+        None
+    );
+    let found = of(&[
+        "1",
+        "9007199254740993",
+        "-9007199254740995",
+        "123456789012345678901234567890123456789012",
+    ]);
+    let first = ("9007199254740993".to_owned(), 9007199254740992.0);
+    assert_eq!(found, Some(Rounded { count: 3, first }));
+}
