@@ -3,6 +3,7 @@
 //! Counts, extremes, first and last values and percentiles are compared exactly, sums and the
 //! statistics made of sums up to the bounds beside `super::compare`.
 
+use std::collections::HashMap;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -771,4 +772,28 @@ fn mistakes_are_named_with_their_place() {
             assert_error!(error, Error::Allocation { .. });
         }
     }
+}
+
+/// Names, documentation and messages come from `Method::ALL`, and methods can be keys of maps.
+#[test]
+fn methods_are_listed_once() {
+    let message = "average".parse::<Method>().unwrap_err().to_string();
+    let mut columns = HashMap::new();
+    for (column, &method) in Method::ALL.iter().enumerate() {
+        let name = method.to_string();
+        assert_eq!(name.parse::<Method>().unwrap(), method);
+        let rate = format!("rate:{name}").parse::<Method>().unwrap();
+        assert_eq!(rate, method.rate());
+        assert!(rate.unit() == method.unit() && rate.accuracy() == method.accuracy());
+        assert!(method.documentation().ends_with('.'), "{name}");
+        assert!(message.contains(&format!("{name}, ")), "{message}");
+        assert_eq!(columns.insert(method, column), None, "{name}");
+    }
+    columns.insert(Method::percentile(-0.0), 100);
+    columns.insert(Method::MEAN.rate(), 101);
+    assert_eq!(columns[&"p0".parse::<Method>().unwrap()], 100);
+    assert_eq!(columns[&"rate:mean".parse::<Method>().unwrap()], 101);
+    assert!(
+        !columns.contains_key(&Method::percentile(50.0)) && columns.contains_key(&Method::MEDIAN)
+    );
 }
