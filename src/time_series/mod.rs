@@ -19,8 +19,8 @@
 //!
 //! # Accuracy
 //! Results are the same from run to run on the same device. Counts, extremes, first and last values
-//! and percentiles are the same on every device. Sums, means, variances and deviations may differ
-//! between devices, within these bounds, with u = 2⁻⁵³ and n finite values x:
+//! and percentiles are the same on every device. Sums, means, variances, deviations, skewness and
+//! kurtosis may differ between devices, within these bounds, with u = 2⁻⁵³ and n finite values x:
 //!
 //! | | largest error |
 //! |---|---|
@@ -28,6 +28,8 @@
 //! | mean | the error of S divided by n, and another rounding |
 //! | variance V | (3u + 50·n·k²·u²)·V |
 //! | standard deviation D | (3u + 25·n·k²·u²)·D |
+//! | skewness G | 12u·\|G\| + 700·n·k²·u²·√n |
+//! | excess kurtosis K | (12u + 1200·n·k²·u²)·(\|K\| + t), t = 3 for the population and 3(n − 1)²/((n − 2)(n − 3)) for a sample |
 //!
 //! k = min(n, 8192) + n/8192 + 64 is the most additions that a value goes through;
 //! [resampling](Summaries::resample) adds the number of merged buckets. The second term is below 3u
@@ -37,7 +39,8 @@
 //! 'Algorithms for Computing the Sample Variance', 1983). Sums carry their rounding errors along
 //! (T. Ogita, S. Rump, S. Oishi, 'Accurate Sum and Dot Product', 2005). Very large and very small
 //! values are scaled by powers of two, so that no sum or square overflows or underflows before the
-//! result does.
+//! result does. The sums of cubes and fourth powers for skewness and kurtosis are taken and scaled
+//! likewise.
 //!
 //! # Several devices, and little memory
 //! Calls for arrays on the host take a [set](crate::DeviceSet) of devices. Points are cut where

@@ -14,8 +14,8 @@ use super::output::Aggregates;
 /// 128-bit integers, the values of each bucket in a list, sums and variances from exact arithmetic.
 ///
 /// For finite values, and unless results overflow or underflow, sums are exact sums rounded once,
-/// and means, variances and deviations are off by at most three roundings; all other results are
-/// exact.
+/// and means, variances and deviations are off by at most three roundings, skewness and kurtosis by
+/// at most twelve; all other results are exact.
 ///
 /// # Panics
 /// May panic on arguments for which [`TimeBuckets::aggregate_series`] returns an error.
@@ -161,6 +161,15 @@ fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
             let (variance, power) = scaled_variance(values, ddof);
             variance * power * power
         }
+        Statistic::SkewPop => shape(values).0,
+        Statistic::KurtPop => shape(values).1 - 3.0,
+        Statistic::Skew | Statistic::Kurt if values.len() < 3 => f64::NAN,
+        Statistic::Skew => shape(values).0 * (count * (count - 1.0)).sqrt() / (count - 2.0),
+        Statistic::Kurt if values.len() < 4 => f64::NAN,
+        Statistic::Kurt => {
+            let factor = (count - 1.0) / ((count - 2.0) * (count - 3.0));
+            factor * ((count + 1.0) * shape(values).1 - 3.0 * (count - 1.0))
+        }
     }
 }
 
@@ -215,6 +224,55 @@ fn scaled_variance(values: &[f64], ddof: usize) -> (f64, f64) {
     (variance, power)
 }
 
+/// Returns g₁ and g₂ + 3 of the population, NaN if values are not finite or all are equal. With the
+/// sums Sₚ = Σxᵖ the central moments are mₚ = Nₚ/nᵖ, of the exact N₂ = n·S₂ − S₁²,
+/// N₃ = n²·S₃ − 3n·S₁·S₂ + 2·S₁³ and N₄ = n³·S₄ − 4n²·S₁·S₃ + 6n·S₁²·S₂ − 3·S₁⁴.
+fn shape(values: &[f64]) -> (f64, f64) {
+    let largest = values.iter().map(|value| value.abs()).fold(0.0, f64::max);
+    let is_undefined = values.iter().all(|value| *value == values[0]);
+    if is_undefined || values.iter().any(|value| !value.is_finite()) {
+        return (f64::NAN, f64::NAN);
+    }
+    // About 1, so that fourth powers neither overflow nor lose bits that matter.
+    let exponent = (largest.to_bits() >> 52) as i32 - 1023;
+    let mut sums: [Exact; 5] = Default::default();
+    for &value in values {
+        let one = Exact::of(value * 2f64.powi(-exponent));
+        let square = one.times(&one);
+        for (sum, power) in
+            sums[1..]
+                .iter_mut()
+                .zip([&one, &square, &square.times(&one), &square.times(&square)])
+        {
+            power.parts.iter().for_each(|&part| sum.add(part));
+        }
+    }
+    let [_, one, two, three, four] = sums;
+    let n = Exact::of(values.len() as f64);
+    let square = one.times(&one);
+    let total = |terms: &[(f64, Exact)]| {
+        let mut total = Exact::default();
+        for (factor, term) in terms {
+            let term = term.times(&Exact::of(*factor));
+            term.parts.iter().for_each(|&part| total.add(part));
+        }
+        total.rounded()
+    };
+    let second = total(&[(1.0, n.times(&two)), (-1.0, square.clone())]);
+    let third = total(&[
+        (1.0, n.times(&n).times(&three)),
+        (-3.0, n.times(&one).times(&two)),
+        (2.0, square.times(&one)),
+    ]);
+    let fourth = total(&[
+        (1.0, n.times(&n).times(&n).times(&four)),
+        (-4.0, n.times(&n).times(&one).times(&three)),
+        (6.0, n.times(&square).times(&two)),
+        (-3.0, square.times(&square)),
+    ]);
+    (third / (second * second.sqrt()), fourth / (second * second))
+}
+
 fn exact_sum(values: &[f64]) -> Exact {
     let mut sum = Exact::default();
     values.iter().for_each(|&value| sum.add(value));
@@ -253,12 +311,28 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 ///
 /// J. Shewchuk, 'Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates'
 /// (1997), figure 6.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Exact {
     parts: Vec<f64>,
 }
 
 impl Exact {
+    fn of(number: f64) -> Exact {
+        Exact {
+            parts: vec![number],
+        }
+    }
+
+    fn times(&self, other: &Exact) -> Exact {
+        let mut product = Exact::default();
+        for &a in &self.parts {
+            for &b in &other.parts {
+                product.add_product(a, b);
+            }
+        }
+        product
+    }
+
     fn add(&mut self, mut term: f64) {
         for part in &mut self.parts {
             (term, *part) = two_sum(term, *part);

@@ -1,8 +1,8 @@
 //! The states of the library's own statistics: the list of them, from which dispatch chooses.
 
-use time_series_kernels::{SUMMARIES, StatesOf, Statistics};
+use time_series_kernels::{MOMENTS, SUMMARIES, StatesOf, Statistics};
 
-pub use time_series_kernels::Summary;
+pub use time_series_kernels::{Moments, Summary};
 
 use super::custom::Custom;
 use super::{cpu, gpu};
@@ -21,6 +21,10 @@ macro_rules! with_smallest_state {
                 type $name = time_series_kernels::Summary;
                 $result
             }
+            time_series_kernels::State::Moments => {
+                type $name = time_series_kernels::Moments;
+                $result
+            }
         }
     };
 }
@@ -34,13 +38,31 @@ macro_rules! with_smallest_bucket_state {
                 type $name = time_series_kernels::Summary;
                 $result
             }
+            time_series_kernels::State::Moments => {
+                type $name = time_series_kernels::Moments;
+                $result
+            }
         }
     };
 }
 pub(super) use with_smallest_bucket_state;
 
 /// What [`Summaries`](super::Summaries) keep of each bucket: a state from which statistics are
-/// computed, and which merges with the states of other buckets.
+/// computed, and which merges with the states of other buckets. [`Summary`] has all statistics but
+/// skewness and kurtosis, which the larger [`Moments`] has too.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::{Method, Moments, TimeBuckets};
+/// use ndarray::array;
+///
+/// let (timestamps, values) = (array![0, 1, 9, 14], array![1.0, 2.0, 2.0, 3.0]);
+/// let fine = TimeBuckets::every(5)
+///     .summaries_of::<Moments, _>(&Device::auto(), &[0, 4], timestamps.view(), values.view())?;
+/// let coarse = fine.resample(20)?.columns(&[Method::SKEW, Method::KURT], 1)?;
+/// assert_eq!(coarse.columns(), [array![0.0], array![1.5]]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
 pub trait BucketState: Statistics + Element + PartialEq {
     /// Returns the aggregate whose results are the states, as a user would define it.
     #[doc(hidden)]
@@ -58,4 +80,4 @@ macro_rules! bucket_states {
         }
     )*};
 }
-bucket_states! { Summary = SUMMARIES }
+bucket_states! { Summary = SUMMARIES Moments = MOMENTS }

@@ -420,6 +420,10 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
         &[
             ("sums_", 4, of_reduce),
             ("statistics_", 4, of_reduce),
+            ("moments_", 4, of_reduce),
+            ("states_of_moments_reduce", 1, of_reduce),
+            ("states_of_moments_join", 1, of_join),
+            ("join_moments", 1, of_join),
             ("counts", 1, of_reduce),
             ("summaries_reduce", 1, of_reduce),
             ("summaries_join", 1, of_join),

@@ -43,6 +43,9 @@ pub fn label(timestamp: i64, granularity: i64, origin: i64) -> Option<i64> {
 pub fn apart(method: Method, result: f64) -> f64 {
     match method.accuracy() {
         Accuracy::Exact => 0.0,
+        // Within the bounds of the documentation on both sides, of a few thousand values.
+        Accuracy::Skewness => 12.0 * f64::EPSILON * result.abs() + 1e-15,
+        Accuracy::Kurtosis => 12.0 * f64::EPSILON * (result.abs() + 14.0),
         _ => 4.0 * f64::EPSILON * result.abs(),
     }
 }
@@ -124,6 +127,21 @@ pub fn compare<'a, T: Value>(
 ///   its units: 6u·R + 50·n·k²·u²·R.
 /// - Of a deviation √V with V off by b·V, |√V′ − √V| = |V′ − V|/(√V′ + √V) ≤ b·R; the roots round
 ///   here and there: b·R·(1 + u) + 3u·R.
+/// - Skewness and kurtosis come from Mₚ := Σ(x − mean)ᵖ, and these from Sₚ := Σdᵖ. As |s − mean|ᵖ ≤ Aₚ :=
+///   Σ|x − mean|ᵖ, and the range R of the values has Rᵖ ≤ 2ᵖ⁻¹·Aₚ, |d| ≤ R, |Sₚ| ≤ n·Rᵖ.
+///   - As squares, the powers are pairs, so Sₚ is off by 4k²u²·n·Rᵖ, and S₁ by e ≤ 2k²u²·n·R (above).
+///   - M₃ = S₃ − 3S₁S₂/n + 2S₁³/n², whose derivatives are at most 9R² by S₁, 3R by S₂ and 1 by S₃: it is off by
+///     (18 + 12 + 4)·k²u²·n·R³ ≤ 136·k²u²·n·A₃. M₄ = S₄ − 4S₁S₃/n + 6S₁²S₂/n² − 3S₁⁴/n³, with derivatives of at
+///     most 28R³, 6R², 4R and 1: by (56 + 24 + 16 + 4)·k²u²·n·R⁴ ≤ 800·k²u²·n·A₄.
+///   - Moving to other shifts has fewer than 40 roundings of lower parts, in terms of at most n·(2R)ᵖ, k times:
+///     40·8·4·k·u²·n·A₃ ≤ 20k²u²·n·A₃ and 40·16·8·k·u²·n·A₄ ≤ 80k²u²·n·A₄.
+///   - So M₃ is off by u·|M₃| + 160·n·k²·u²·A₃, M₄ by (u + 900·n·k²·u²)·M₄, and M₂ by (u + 50·n·k²·u²)·M₂.
+///   - g₁ = √n·M₃/M₂^(3/2), with √n·A₃/M₂^(3/2) ≤ √(n·A₄)/M₂ ≤ √n: six roundings beside those of M₃ and M₂, and
+///     (160 + 75)·n·k²·u²·√n. For samples √(n(n − 1))/(n − 2) ≤ √6 adds four roundings: 12u·|G| + 700·n·k²·u²·√n.
+///     The reference has at most as many roundings: 24u.
+///   - g₂ + 3 = n·M₄/M₂²: (6u + 1000·n·k²·u²)·(g₂ + 3), and u·|g₂| of the difference. For samples G₂ + t is
+///     (n + 1)·(g₂ + 3) times a factor, and t = 3(n − 1) times it: (12u + 1200·n·k²·u²)·(|G₂| + t); 24u with the
+///     reference.
 ///
 /// All else is exact.
 fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {
@@ -139,6 +157,15 @@ fn bound(method: Method, expected: f64, count: f64, largest: f64) -> f64 {
         Accuracy::Mean => 5.0 * U * expected.abs() + in_sum / count,
         Accuracy::Variance => in_variance(expected) + 2.0 * SMALLEST,
         Accuracy::Deviation => in_variance(1.0) * expected * (1.0 + U) + 3.0 * U * expected,
+        Accuracy::Skewness => {
+            24.0 * U * expected.abs() + 14.0 * in_squares * count.sqrt() + SMALLEST
+        }
+        Accuracy::Kurtosis => {
+            let sample = 3.0 * (count - 1.0).powi(2) / ((count - 2.0) * (count - 3.0));
+            let is_sample = [Method::KURT, Method::KURT.rate()].contains(&method);
+            let beside = if is_sample { sample } else { 3.0 };
+            (24.0 * U + 24.0 * in_squares) * (expected.abs() + beside)
+        }
         _ => unimplemented!("the bound of {method}"),
     }
 }

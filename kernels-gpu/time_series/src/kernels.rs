@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 
 use crate::aggregate::Aggregate;
 use crate::join::{Join, Units, join, join_neighbours};
+use crate::moments::Moments;
 use crate::points::{Differences, NoValues, Points, Values};
 use crate::reduce::{Buckets, Results, reduce};
 use crate::reports::Reports;
@@ -162,6 +163,14 @@ own! {
     statistics_of_differences_f32: Summary, f32, Differences, false, 5;
     /// As [`statistics_of_differences_f32`], of tiles with short buckets.
     short_statistics_of_differences_f32: Summary, f32, Differences, true, 6;
+    /// All statistics of `f64` with skewness and kurtosis.
+    moments_f64: Moments, f64, Values, false, 4;
+    /// All statistics of `f32` with skewness and kurtosis.
+    moments_f32: Moments, f32, Values, false, 4;
+    /// As [`moments_f64`], of differences.
+    moments_of_differences_f64: Moments, f64, Differences, false, 4;
+    /// As [`moments_f32`], of differences.
+    moments_of_differences_f32: Moments, f32, Differences, false, 4;
     /// The number of points, whatever their values.
     counts: Sums, f32, NoValues, false, 6;
 }
@@ -171,6 +180,8 @@ own! { joining
     join_sums: Sums;
     /// Joins [`Summary`].
     join_statistics: Summary;
+    /// Joins [`Moments`].
+    join_moments: Moments;
 }
 
 own! { joining short
@@ -315,6 +326,11 @@ macro_rules! aggregate_kernels {
 aggregate_kernels! {
     /// The kernels of [`Summaries`].
     pub static SUMMARIES: Summaries = summaries_reduce, summaries_join;
+}
+
+aggregate_kernels! {
+    /// The kernels whose results are [`Moments`].
+    pub static MOMENTS: StatesOf<Moments> = states_of_moments_reduce, states_of_moments_join;
 }
 
 /// The kernels of an aggregate, made by [`aggregate_kernels!`](crate::aggregate_kernels).

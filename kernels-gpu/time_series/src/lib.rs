@@ -13,6 +13,7 @@ mod join;
 mod kernels;
 mod keys;
 mod long;
+mod moments;
 mod percentiles;
 mod points;
 mod prepare;
@@ -41,6 +42,7 @@ pub use floor::Floor;
 pub use join::{Join, Units, join, shared_bytes as join_shared_bytes};
 pub use kernels::*;
 pub use keys::{Bucketed, Percentiles, interpolated};
+pub use moments::Moments;
 pub use percentiles::{
     BINS, CANDIDATES, CLASSES, HUGE_THREADS, HUGE_TILE, Huge, HugeState, LONG, LONG_THREADS,
     LongerBuckets, ROUNDS, SELECT_THREADS, class_start, huge_begin, huge_choose, huge_extents_f32,

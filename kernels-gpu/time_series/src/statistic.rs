@@ -31,6 +31,23 @@ macro_rules! for_each_statistic {
             /// values less `ddof`. Exactly 0 for equal values, NaN if a value is infinite or NaN.
             /// The relative error does not depend on the mean.
             VAR = Var, "var", Summary, Variance, Variance, true;
+            /// The skewness of a sample, as pandas' `skew`: G₁ = g₁·√(n·(n − 1))/(n − 2), with g₁ of
+            /// `skew_pop`. NaN for fewer than 3 values, for equal ones, and if a value is infinite or
+            /// NaN. The error does not depend on the mean.
+            SKEW = Skew, "skew", Moments, Ratio, Skewness, false;
+            /// The excess kurtosis of a sample, as pandas' `kurt`:
+            /// G₂ = ((n + 1)·g₂ + 6)·(n − 1)/((n − 2)·(n − 3)), with g₂ of `kurt_pop`. NaN for fewer
+            /// than 4 values, for equal ones, and if a value is infinite or NaN. The error does not
+            /// depend on the mean.
+            KURT = Kurt, "kurt", Moments, Ratio, Kurtosis, false;
+            /// The skewness of values that are the whole population, as `skew` of scipy and polars:
+            /// g₁ = m₃/m₂^(3/2), mₚ = Σ(x − mean)ᵖ/n. NaN for equal values, and if a value is infinite
+            /// or NaN.
+            SKEW_POP = SkewPop, "skew_pop", Moments, Ratio, Skewness, false;
+            /// The excess kurtosis of values that are the whole population, as `kurtosis` of scipy and
+            /// polars: g₂ = m₄/m₂² − 3, mₚ = Σ(x − mean)ᵖ/n. NaN for equal values, and if a value is
+            /// infinite or NaN.
+            KURT_POP = KurtPop, "kurt_pop", Moments, Ratio, Kurtosis, false;
         }
     };
 }
@@ -104,6 +121,8 @@ pub enum State {
     Sums,
     /// [`Summary`](crate::Summary).
     Summary,
+    /// [`Moments`](crate::Moments).
+    Moments,
 }
 
 impl State {
@@ -128,6 +147,8 @@ pub enum Unit {
     Deviation,
     /// The square of the unit of the values.
     Variance,
+    /// No unit: multiples of all values have the same result.
+    Ratio,
 }
 
 impl Unit {
@@ -151,4 +172,8 @@ pub enum Accuracy {
     Deviation,
     /// That of a variance.
     Variance,
+    /// That of a skewness.
+    Skewness,
+    /// That of a kurtosis.
+    Kurtosis,
 }

@@ -3,8 +3,8 @@
 use cuda_std::host::Kernel;
 use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
 use time_series_kernels::{
-    self as kernels, Aggregate, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Parameter,
-    Percentiles, Pieces, Points, Preparation, Reports, Summary, Sums, Units,
+    self as kernels, Aggregate, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Moments,
+    Parameter, Percentiles, Pieces, Points, Preparation, Reports, Summary, Sums, Units,
 };
 
 use crate::device::{Element, LaunchConfig, Module};
@@ -100,10 +100,14 @@ has_passes! {
     f64 Summary: statistics_f64 short_statistics_f64,
         statistics_of_differences_f64 short_statistics_of_differences_f64,
         join_statistics short_join_statistics;
+    f32 Moments: moments_f32, moments_of_differences_f32, join_moments join_moments;
+    f64 Moments: moments_f64, moments_of_differences_f64, join_moments join_moments;
 }
 
 /// A type of values that has kernels.
-pub trait HasKernels: Element + kernels::Value + HasPasses<Sums> + HasPasses<Summary> {
+pub trait HasKernels:
+    Element + kernels::Value + HasPasses<Sums> + HasPasses<Summary> + HasPasses<Moments>
+{
     const KERNELS: Kernels<Self>;
 }
 

@@ -2,11 +2,12 @@
 //! reference within the bounds of `super::compare`, which do not depend on the mean.
 
 use gridstride::Device;
-use gridstride::time_series::{Method, Nan, TimeBuckets};
+use gridstride::device::DeviceKind;
+use gridstride::time_series::{Method, Moments, Nan, Summaries, TimeBuckets};
 use ndarray::{Array1, ArrayView1, array, s};
 
 use super::{Number, check_one, compare, size, statistics, timestamps_of, values};
-use crate::common::{Random, devices, several, with_kernels};
+use crate::common::{Random, devices, scaled, several, with_kernels};
 
 const METHODS: [Method; 6] = [
     Method::COUNT,
@@ -298,5 +299,196 @@ fn a_bucket_on_the_cpu_does_not_know_of_its_neighbours() {
                 }
             }
         }
+    }
+}
+
+const SHAPE: [Method; 4] = [
+    Method::SKEW,
+    Method::KURT,
+    Method::SKEW_POP,
+    Method::KURT_POP,
+];
+
+/// Aggregates values as one bucket by all of [`SHAPE`], and compares with the reference.
+#[track_caller]
+fn shape<T: Number>(device: &Device, values: &Array1<T>) -> [f64; 4] {
+    let timestamps = Array1::from_iter(0..values.len() as i64);
+    let one = TimeBuckets::every(values.len().max(1) as i64).methods(&SHAPE);
+    let found = check_one(device, &one, &timestamps, values);
+    [0, 1, 2, 3].map(|column| found.column(column)[0])
+}
+
+/// Of scipy's documentation and of pandas, whose `skew` and `kurt` are those of a sample.
+#[test]
+fn skewness_and_kurtosis_of_known_values() {
+    for device in devices() {
+        let of = |values: &[f64]| shape(&device, &Array1::from(values.to_vec()));
+        let [_, _, skewness, _] = of(&[2.0, 8.0, 0.0, 4.0, 1.0, 9.0, 9.0, 0.0]);
+        assert!((skewness - 0.2650554122698573).abs() < 1e-15);
+        assert_eq!(of(&[1.0, 2.0, 2.0, 3.0]), [0.0, 1.5, 0.0, -1.0]);
+        let [sample, kurtosis, population, _] = of(&[1.0, 2.0, 9.0]);
+        assert!(
+            (population - 0.6654688661238353).abs() < 1e-12,
+            "{population}"
+        );
+        assert!((sample - population * 6f64.sqrt()).abs() < 1e-15 && kurtosis.is_nan());
+        for few in [&[][..], &[5.0], &[-0.0, 0.0], &[1e300; 40], &[0.1; 3000]] {
+            assert!(of(few).iter().all(|number| number.is_nan()), "{few:?}");
+        }
+        let [sample, _, population, kurtosis] = of(&[1.0, 4.0]);
+        assert!(sample.is_nan() && population == 0.0 && kurtosis == -2.0);
+        for special in [f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(
+                of(&[1.0, 2.0, special, 4.0, 5.0])
+                    .iter()
+                    .all(|number| number.is_nan())
+            );
+        }
+    }
+}
+
+#[test]
+fn skewness_and_kurtosis_far_from_zero_are_those_near_it() {
+    for device in devices() {
+        let count = size(&device, 10_000, 4096);
+        let mut random = Random(8);
+        let steps: Vec<f64> = (0..count)
+            .map(|_| (random.within(0, 9) * random.within(0, 9)) as f64)
+            .collect();
+        let at = |mean: f64| Array1::from_iter(steps.iter().map(|step| mean + step));
+        let near = shape(&device, &at(0.0));
+        for mean in [1e9, -1e13, 1e15] {
+            for (found, near) in shape(&device, &at(mean)).iter().zip(near) {
+                let error = (found - near).abs();
+                assert!(
+                    error <= 1e-14 * near.abs(),
+                    "at {mean:e} on {device}: {found}, {near}"
+                );
+            }
+        }
+        shape(&device, &at(8e6).mapv(|value| value as f32));
+        // The shift, the first value, is far from all others.
+        for first in [1e15, -1e9, 1e100, 1e-100] {
+            let mut values = at(3.0);
+            values[0] = first;
+            shape(&device, &values);
+        }
+    }
+}
+
+#[test]
+fn skewness_and_kurtosis_of_buckets_of_any_length() {
+    for device in devices() {
+        let lengths = [
+            1, 2, 3, 4, 5, 16, 17, 40, 63, 64, 65, 500, 2047, 2048, 2049, 5000,
+        ];
+        let lengths = [&lengths[..], &[size(&device, 100_000, 9000)]].concat();
+        let timestamps = timestamps_of(&lengths, 1 << 40);
+        for mean in [0.0, 1e12] {
+            let mut random = Random(6);
+            let mut values = Array1::from_shape_simple_fn(timestamps.len(), || {
+                mean + (random.within(0, 1000) * random.within(0, 1000)) as f64 / 64.0
+            });
+            let aggregation = TimeBuckets::every(1 << 40);
+            let both = [SHAPE, SHAPE.map(Method::rate)].concat();
+            let narrow = values.mapv(|value| value as f32);
+            for methods in [&SHAPE[..], &both] {
+                let aggregation = aggregation.clone().methods(methods);
+                check_one(&device, &aggregation, &timestamps, &values);
+                check_one(&device, &aggregation, &timestamps, &narrow);
+            }
+            values.slice_mut(s![..;7]).fill(f64::NAN);
+            for nan in [Nan::Skip, Nan::Propagate] {
+                let aggregation = aggregation.clone().methods(&both).nan(nan);
+                check_one(&device, &aggregation, &timestamps, &values);
+            }
+        }
+    }
+}
+
+#[test]
+fn skewness_and_kurtosis_of_extreme_magnitudes() {
+    for device in devices() {
+        let count = size(&device, 5000, 3000);
+        let mut random = Random(4);
+        let digits = Array1::from_shape_simple_fn(count, || {
+            (random.within(-1 << 20, 1 << 20) * random.within(0, 1 << 20)) as f64
+        });
+        let near = shape(&device, &digits);
+        for power in [
+            -1060, -800, -500, -200, -171, 89, 90, 131, 300, 500, 900, 980,
+        ] {
+            let scaled = digits.mapv(|value| scaled(value, power));
+            let found = shape(&device, &scaled);
+            for (found, near) in found.iter().zip(near).filter(|_| power >= -1022) {
+                assert!(
+                    (found - near).abs() <= 1e-14 * near.abs(),
+                    "2^{power} on {device}"
+                );
+            }
+        }
+        // One very large or very small value among others, first, last, or between.
+        for special in [1e300, -1e120, 1e-300, 5e-324, 0.0] {
+            for place in [0, 1, count / 2, count - 1] {
+                let mut values = digits.clone();
+                values[place] = special;
+                shape(&device, &values);
+                let mut values = digits.mapv(|value| value * 1e-250);
+                values[place] = special;
+                shape(&device, &values);
+            }
+        }
+    }
+}
+
+/// States merge: those of fine buckets into coarse ones, and those of partitions.
+#[test]
+fn states_of_moments_merge() {
+    let lengths = [1, 2, 3, 40, 700, 1, 1900];
+    let timestamps = timestamps_of(&lengths, 100);
+    let mut random = Random(9);
+    let values = Array1::from_shape_simple_fn(timestamps.len(), || {
+        1e9 + (random.within(0, 100) * random.within(0, 100)) as f64
+    });
+    let methods = statistics();
+    let offsets = [0, values.len()];
+    assert!(
+        methods
+            .iter()
+            .all(|&method| Summaries::<Moments>::has(method))
+    );
+    for device in devices() {
+        let fine = TimeBuckets::every(100).methods(&methods);
+        let coarse = TimeBuckets::every(1 << 40).methods(&methods);
+        let (t, v) = (timestamps.view(), values.view());
+        let states = fine.summaries_of::<Moments, _>(&device, &offsets, t, v);
+        let states = states.unwrap();
+        compare(&states.columns(&methods, 1).unwrap(), &fine, &offsets, t, v);
+        let merged = states.resample(700).unwrap().resample(7 << 40).unwrap();
+        compare(
+            &merged.columns(&methods, 1).unwrap(),
+            &coarse,
+            &offsets,
+            t,
+            v,
+        );
+        let on_device = (
+            device.upload(&timestamps).unwrap(),
+            device.upload(&values).unwrap(),
+        );
+        let there = fine.summaries_of_device::<Moments, _>(&offsets, &on_device.0, &on_device.1);
+        assert_eq!(there.unwrap().download().unwrap().starts(), states.starts());
+        // A plain summary does not have them.
+        let summaries = fine.summaries(&device, t, v).unwrap();
+        let error = summaries.columns(&[Method::SKEW], 1).unwrap_err();
+        assert!(
+            error.to_string().contains("summaries do not tell skew"),
+            "{error}"
+        );
+        if device.kind() == DeviceKind::Cpu {
+            continue;
+        }
+        let limited = device.with_memory_limit(1 << 15);
+        check_one(&limited, &coarse, t, v);
     }
 }
