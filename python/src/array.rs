@@ -5,7 +5,7 @@ use std::ops::Range;
 use dlpark::DlpackElement;
 use gridstride::Result;
 use gridstride::half::{bf16, f16};
-use gridstride::ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension};
+use gridstride::ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Ix1};
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{
     Element, IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
@@ -15,6 +15,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::columns::is_masked;
+use crate::error::at_index;
 use crate::resident::{lists_device_arrays, on_device};
 
 /// The most axes that the crate `numpy` takes: with more, which numpy has from version 2 on, it panics.
@@ -42,9 +44,14 @@ numbers! {
     f16 = "float16";
     f32 = "float32";
     f64 = "float64";
+    i8 = "int8";
+    i16 = "int16";
     i32 = "int32";
     i64 = "int64";
     u8 = "uint8";
+    u16 = "uint16";
+    u32 = "uint32";
+    u64 = "uint64";
 }
 
 impl Number for bf16 {
@@ -97,6 +104,10 @@ impl<'py> Argument<'py> {
         })
     }
 
+    pub fn py(&self) -> Python<'py> {
+        self.array.py()
+    }
+
     /// The number of axes.
     pub fn axes(&self) -> usize {
         self.array.ndim()
@@ -107,8 +118,73 @@ impl<'py> Argument<'py> {
         T::is(&self.array.dtype())
     }
 
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.array.shape()
+    }
+
+    pub fn dtype(&self) -> Bound<'py, PyArrayDescr> {
+        self.array.dtype()
+    }
+
+    /// Exchanges the last two axes.
+    pub fn transposed(&mut self) -> PyResult<()> {
+        if self.axes() > 1 {
+            let array = self
+                .array
+                .call_method1(intern!(self.py(), "swapaxes"), (-2, -1))?;
+            self.array = array.cast_into()?;
+        }
+        Ok(())
+    }
+
+    /// Gives an argument without rows, such as an empty list, the columns and the dtype of another.
+    pub fn fill_empty(&mut self, other: Option<&Argument<'py>>) -> PyResult<()> {
+        if !self.array.is_empty() || self.axes() != 1 {
+            return Ok(());
+        }
+        let (columns, dtype) = match other {
+            Some(other) if other.axes() == 2 => (other.array.shape()[1], other.array.dtype()),
+            _ => (4, self.array.dtype()),
+        };
+        let empty = numpy(self.py())?.call_method1("empty", ((0, columns), dtype))?;
+        self.array = empty.cast_into()?;
+        Ok(())
+    }
+
+    /// Whether all elements, which are integers or bools, are in the range of int32.
+    fn fits_int32(&self) -> PyResult<bool> {
+        if self.array.is_empty() {
+            return Ok(true);
+        }
+        let [least, most] =
+            ["min", "max"].map(|name| self.array.call_method0(name)?.extract::<i128>());
+        Ok(i128::from(i32::MIN) <= least? && most? <= i128::from(i32::MAX))
+    }
+
+    /// Fails if an integer is not exact in float64.
+    fn require_exact(&self) -> PyResult<()> {
+        if self.array.dtype().itemsize() < 8 {
+            return Ok(());
+        }
+        let py = self.py();
+        let flat = self.array.call_method0(intern!(py, "ravel"))?;
+        let flat = Argument::new(self.operation, self.name, &flat)?;
+        let Some((index, number)) = inexact(&flat, None)? else {
+            return Ok(());
+        };
+        let error = PyValueError::new_err(format!(
+            "{}: {} has the integer {number}, which float64 would round: convert the array to float64 if that is meant",
+            self.operation, self.name
+        ));
+        Err(at_index(py, error, index))
+    }
+
     /// Returns the exception for a dtype that is not among those `possible`.
     pub fn wrong_dtype(&self, possible: &[&str]) -> PyErr {
+        let mut possible = possible.to_vec();
+        // The dtype of the sums may be that of the factors.
+        possible.dedup();
         wrong_dtype(self.operation, self.name, &self.array, &possible.join(", "))
     }
 
@@ -141,6 +217,32 @@ impl<'py> Argument<'py> {
             _owner: array.into_any().unbind(),
         })
     }
+}
+
+/// Returns the first of the valid integers with one axis that is not exact in float64, with its index.
+pub fn inexact(
+    integers: &Argument<'_>,
+    valid: Option<&[bool]>,
+) -> PyResult<Option<(usize, String)>> {
+    let is_inexact = |size: u64| {
+        let bits = u64::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
+        bits > f64::MANTISSA_DIGITS
+    };
+    let is_valid = |index: usize| valid.is_none_or(|valid| valid[index]);
+    if integers.has::<i64>() {
+        let integers = integers.input::<i64, Ix1>(None)?;
+        let mut integers = integers.view.iter().enumerate();
+        let found =
+            integers.find(|(index, number)| is_inexact(number.unsigned_abs()) && is_valid(*index));
+        return Ok(found.map(|(index, number)| (index, number.to_string())));
+    }
+    if integers.has::<u64>() {
+        let integers = integers.input::<u64, Ix1>(None)?;
+        let mut integers = integers.view.iter().enumerate();
+        let found = integers.find(|(index, number)| is_inexact(**number) && is_valid(*index));
+        return Ok(found.map(|(index, number)| (index, number.to_string())));
+    }
+    Ok(None)
 }
 
 /// The elements of an argument, for a call on any thread.
@@ -187,21 +289,31 @@ impl<T: Number, D: Dimension> Output<T, D> {
         operation: &'static str,
         object: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Output<T, D>>> {
-        const NAME: &str = "out";
-        let Some(object) = object else {
-            return Ok(None);
-        };
-        let refuse = |what: &str| PyValueError::new_err(format!("{operation}: out {what}"));
-        require_no_mask(operation, NAME, object)?;
+        object
+            .map(|object| Output::named(operation, "out", object))
+            .transpose()
+    }
+
+    /// Takes a numpy array to write to, with the name of the argument.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn named(
+        operation: &'static str,
+        name: &'static str,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Output<T, D>> {
+        let refuse = |what: &str| PyValueError::new_err(format!("{operation}: {name} {what}"));
+        require_no_mask(operation, name, object)?;
         let Ok(untyped) = object.cast::<PyUntypedArray>() else {
             let found = object.get_type().name()?;
-            let message = format!("{operation}: out is a {found}, not a numpy array");
+            let message = format!("{operation}: {name} is a {found}, not a numpy array");
             return Err(PyTypeError::new_err(message));
         };
         if !T::is(&untyped.dtype()) {
-            return Err(wrong_dtype(operation, NAME, untyped, T::NAME));
+            return Err(wrong_dtype(operation, name, untyped, T::NAME));
         }
-        require_axes::<D>(operation, NAME, untyped)?;
+        require_axes::<D>(operation, name, untyped)?;
         if !is_writeable(untyped) {
             return Err(refuse("is read-only"));
         }
@@ -218,10 +330,10 @@ impl<T: Number, D: Dimension> Output<T, D> {
             // copied before.
             false => unsafe { array.as_array_mut().raw_view_mut().deref_into_view_mut() },
         };
-        Ok(Some(Output {
+        Ok(Output {
             view: view.into_dimensionality().expect("as many axes"),
             owner: array.into_any().unbind(),
-        }))
+        })
     }
 }
 
@@ -288,7 +400,20 @@ fn as_array<'py>(
     name: &str,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
+    require_host(operation, name, object)?;
     require_no_mask(operation, name, object)?;
+    let array = numpy(object.py())?.call_method1(intern!(object.py(), "asarray"), (object,))?;
+    Ok(array.cast_into()?)
+}
+
+/// The module numpy.
+pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import(intern!(py, "numpy"))
+}
+
+/// Fails for an array in the memory of a device, and for a list with one, which numpy would copy to
+/// the host.
+pub fn require_host(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
     if on_device(object)? {
         let message = format!(
             "{operation}: {name} is in the memory of a device, but the call takes arrays of the host: pass a copy, \
@@ -303,17 +428,78 @@ fn as_array<'py>(
         );
         return Err(PyTypeError::new_err(message));
     }
-    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
-    let array = numpy.call_method1(intern!(object.py(), "asarray"), (object,))?;
-    Ok(array.cast_into()?)
+    Ok(())
+}
+
+/// Return what numpy makes of an argument, without copying one from the memory of a device.
+#[pyfunction]
+pub fn on_host<'py>(
+    operation: &str,
+    name: &str,
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyUntypedArray>> {
+    as_array(operation, name, array)
+}
+
+/// Converts arguments to the dtype that numpy promotes them to, if it is one of those `possible`.
+/// Integers become int32 if that is possible and has all of them, and otherwise float64, which has to
+/// have them exactly. Other dtypes stay, for the call to refuse.
+pub fn promote(arguments: &mut [&mut Argument<'_>], possible: &[&str]) -> PyResult<()> {
+    let Some(first) = arguments.first() else {
+        return Ok(());
+    };
+    let py = first.py();
+    let dtypes = arguments.iter().map(|argument| argument.array.dtype());
+    let dtypes = dtypes.collect::<Vec<_>>();
+    let names = dtypes
+        .iter()
+        .map(|dtype| dtype.getattr(intern!(py, "name"))?.extract::<String>());
+    let names = names.collect::<PyResult<Vec<_>>>()?;
+    let is_known = |(dtype, name): (&Bound<'_, PyArrayDescr>, &String)| {
+        let kind = dtype.kind();
+        (b"iufb".contains(&kind) || name == bf16::NAME)
+            && dtype.is_native_byteorder() != Some(false)
+    };
+    let all_known = dtypes.iter().zip(&names).all(is_known);
+    let are_equal = names.iter().all(|name| *name == names[0]);
+    if !all_known || (are_equal && possible.contains(&&names[0][..])) {
+        return Ok(());
+    }
+    let common = numpy(py)?.call_method1("result_type", pyo3::types::PyTuple::new(py, &dtypes)?)?;
+    let common = common.cast_into::<PyArrayDescr>()?;
+    let name = common.getattr(intern!(py, "name"))?.extract::<String>()?;
+    let target = match common.kind() {
+        b'i' | b'u' | b'b' if possible.contains(&"int32") => {
+            let mut all_fit = true;
+            for argument in &*arguments {
+                all_fit &= argument.fits_int32()?;
+            }
+            if all_fit { "int32" } else { "float64" }
+        }
+        b'i' | b'u' | b'b' => "float64",
+        b'f' if name == "float16" && !possible.contains(&"float16") => "float32",
+        _ => &name,
+    };
+    if !possible.contains(&target) {
+        return Ok(());
+    }
+    for (argument, name) in arguments.iter_mut().zip(&names) {
+        if name == target {
+            continue;
+        }
+        if target != "int32" && b"iu".contains(&argument.array.dtype().kind()) {
+            argument.require_exact()?;
+        }
+        let array = argument
+            .array
+            .call_method1(intern!(py, "astype"), (target,))?;
+        argument.array = array.cast_into()?;
+    }
+    Ok(())
 }
 
 fn require_no_mask(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
-    if object.cast_exact::<PyUntypedArray>().is_ok() || object.cast::<PyUntypedArray>().is_err() {
-        return Ok(());
-    }
-    let numpy = object.py().import(intern!(object.py(), "numpy"))?;
-    if !object.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
+    if !is_masked(object)? {
         return Ok(());
     }
     Err(PyTypeError::new_err(format!(

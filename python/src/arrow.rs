@@ -2,62 +2,163 @@
 
 use std::ffi::c_int;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int64Type};
-use arrow_array::{Array, PrimitiveArray};
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, make_array};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use gridstride::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::array::Number;
 
-/// The elements, and which of them are not null if some are.
-type Elements<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyArray1<bool>>>);
+/// The elements as a numpy array, and which of them are not null if some are.
+pub type Elements<'py> = (Bound<'py, PyAny>, Option<Vec<bool>>);
 
-/// The elements, which of them are not null if some are, and the unit and the time zone of
-/// timestamps.
-type Column<'py> = (
-    Bound<'py, PyAny>,
-    Option<Bound<'py, PyArray1<bool>>>,
-    Option<&'static str>,
-    Option<String>,
-);
+/// A column that comes by Arrow's C interface, whose memory it shares.
+pub struct ArrowColumn {
+    pub data_type: DataType,
+    /// Whether the order of a dictionary has a meaning.
+    pub is_ordered: bool,
+    pub chunks: Vec<ArrayRef>,
+}
 
-/// Returns a column as a numpy array, without a copy if the column has one chunk.
-#[pyfunction]
-pub fn from_arrow<'py>(column: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
-    let py = column.py();
-    let (schema, chunks) = match column.hasattr("__arrow_c_array__")? {
-        true => array(column)?,
-        false => stream(column)?,
-    };
-    let data_type = DataType::try_from(&schema).map_err(refused)?;
-    let elements = match data_type {
-        DataType::Int64 | DataType::Timestamp(..) => elements::<Int64Type>(py, chunks),
-        DataType::Float32 => elements::<Float32Type>(py, chunks),
-        DataType::Float64 => elements::<Float64Type>(py, chunks),
-        _ => Err(PyTypeError::new_err(format!(
-            "the Arrow type of a column is {data_type}, but possible are Timestamp, Int64, Float32 and Float64"
-        ))),
-    };
-    let (elements, valid) = elements?;
-    let (unit, zone) = match data_type {
-        DataType::Timestamp(unit, zone) => {
-            let unit = match unit {
-                TimeUnit::Second => "s",
-                TimeUnit::Millisecond => "ms",
-                TimeUnit::Microsecond => "us",
-                TimeUnit::Nanosecond => "ns",
+impl ArrowColumn {
+    /// Imports a column; `None` if the object does not have the interface.
+    pub fn import(column: &Bound<'_, PyAny>) -> PyResult<Option<ArrowColumn>> {
+        let (schema, chunks) = if column.hasattr(intern!(column.py(), "__arrow_c_array__"))? {
+            array(column)?
+        } else if column.hasattr(intern!(column.py(), "__arrow_c_stream__"))? {
+            stream(column)?
+        } else {
+            return Ok(None);
+        };
+        let data_type = DataType::try_from(&schema).map_err(refused)?;
+        let chunks = chunks.into_iter().map(|chunk| {
+            // SAFETY: the interface's array is one of the type of its schema.
+            let data = unsafe { from_ffi_and_data_type(chunk, data_type.clone()) };
+            data.map(make_array)
+        });
+        let chunks = chunks.collect::<Result<_, _>>().map_err(refused)?;
+        Ok(Some(ArrowColumn {
+            is_ordered: schema.dictionary_ordered(),
+            data_type,
+            chunks,
+        }))
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.len()).sum()
+    }
+
+    /// Returns numbers, bools, dates and timestamps as a numpy array, without a copy if the column
+    /// has one chunk of a type that numpy has; `None` for other types. Dates and timestamps are
+    /// int64.
+    pub fn elements<'py>(&self, py: Python<'py>) -> PyResult<Option<Elements<'py>>> {
+        let chunks = &self.chunks;
+        macro_rules! of {
+            ($type:ty) => {
+                shared::<$type>(
+                    py,
+                    chunks
+                        .iter()
+                        .map(|chunk| chunk.as_primitive::<$type>().clone())
+                        .collect(),
+                )
             };
-            (Some(unit), zone.map(|zone| zone.to_string()))
         }
-        _ => (None, None),
-    };
-    Ok((elements, valid, unit, zone))
+        let elements = match &self.data_type {
+            DataType::Int8 => of!(Int8Type),
+            DataType::Int16 => of!(Int16Type),
+            DataType::Int32 => of!(Int32Type),
+            DataType::Int64 => of!(Int64Type),
+            DataType::UInt8 => of!(UInt8Type),
+            DataType::UInt16 => of!(UInt16Type),
+            DataType::UInt32 => of!(UInt32Type),
+            DataType::UInt64 => of!(UInt64Type),
+            DataType::Float16 => of!(Float16Type),
+            DataType::Float32 => of!(Float32Type),
+            DataType::Float64 => of!(Float64Type),
+            DataType::Boolean => {
+                let bools = |chunk: &ArrayRef| {
+                    let bools = chunk.as_boolean();
+                    let bits = bools.values().iter().map(u8::from);
+                    PrimitiveArray::<UInt8Type>::new(bits.collect(), bools.nulls().cloned())
+                };
+                let (bytes, valid) = shared(py, chunks.iter().map(bools).collect())?;
+                Ok((bytes.call_method1(intern!(py, "view"), ("?",))?, valid))
+            }
+            _ if self.unit().is_some() => {
+                let ticks = chunks.iter().map(ticks).collect::<Option<Vec<_>>>();
+                shared(py, ticks.expect("dates and timestamps"))
+            }
+            _ => return Ok(None),
+        };
+        elements.map(Some)
+    }
+
+    /// The unit of timestamps and dates.
+    pub fn unit(&self) -> Option<&'static str> {
+        Some(match self.data_type {
+            DataType::Timestamp(TimeUnit::Second, _) => "s",
+            DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => "ms",
+            DataType::Timestamp(TimeUnit::Microsecond, _) => "us",
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => "ns",
+            DataType::Date32 => "D",
+            _ => return None,
+        })
+    }
+
+    /// The time zone of timestamps.
+    pub fn zone(&self) -> Option<&str> {
+        match &self.data_type {
+            DataType::Timestamp(_, zone) => zone.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Return a column as a numpy array, and which of its elements are valid: what tests compare.
+#[pyfunction]
+pub fn from_arrow<'py>(column: &Bound<'py, PyAny>) -> PyResult<Option<Elements<'py>>> {
+    match ArrowColumn::import(column)? {
+        Some(found) => found.elements(column.py()),
+        None => Ok(None),
+    }
+}
+
+/// Returns dates or timestamps as integers.
+pub fn ticks(chunk: &ArrayRef) -> Option<Int64Array> {
+    Some(match chunk.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => chunk
+            .as_primitive::<TimestampSecondType>()
+            .reinterpret_cast(),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            let times = chunk.as_primitive::<TimestampMillisecondType>();
+            times.reinterpret_cast()
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let times = chunk.as_primitive::<TimestampMicrosecondType>();
+            times.reinterpret_cast()
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            let times = chunk.as_primitive::<TimestampNanosecondType>();
+            times.reinterpret_cast()
+        }
+        DataType::Date64 => chunk.as_primitive::<Date64Type>().reinterpret_cast(),
+        DataType::Date32 => chunk.as_primitive::<Date32Type>().unary(i64::from),
+        _ => return None,
+    })
 }
 
 fn refused(error: ArrowError) -> PyErr {
@@ -118,22 +219,15 @@ struct ArrowMemory {
 }
 
 /// Returns the elements of all chunks as one array, without a copy if there is one chunk.
-fn elements<'py, T: ArrowPrimitiveType<Native: Number>>(
+fn shared<'py, T: ArrowPrimitiveType<Native: Number>>(
     py: Python<'py>,
-    chunks: Vec<FFI_ArrowArray>,
+    mut chunks: Vec<PrimitiveArray<T>>,
 ) -> PyResult<Elements<'py>> {
-    let chunks = chunks.into_iter().map(|chunk| {
-        // SAFETY: an array of the type of its schema; timestamps have the layout of `Int64`.
-        let data = unsafe { from_ffi_and_data_type(chunk, T::DATA_TYPE) };
-        data.map(PrimitiveArray::<T>::from)
-    });
-    let mut chunks = chunks.collect::<Result<Vec<_>, _>>().map_err(refused)?;
     let has_nulls = chunks.iter().any(|chunk| chunk.null_count() > 0);
     let valid = has_nulls.then(|| {
-        let valid =
-            |chunk: &PrimitiveArray<T>| (0..chunk.len()).map(|i| chunk.is_valid(i)).collect();
-        let valid = chunks.iter().map(valid).collect::<Vec<Vec<bool>>>();
-        valid.concat().into_pyarray(py)
+        let all = chunks.iter();
+        all.flat_map(|chunk| (0..chunk.len()).map(|index| chunk.is_valid(index)))
+            .collect()
     });
     if chunks.len() != 1 {
         let elements = chunks

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Argument, Number, by_dtype};
 use crate::box_overlap::with_algorithm;
+use crate::boxes;
 use crate::call::call;
 use crate::device::Devices;
 
@@ -23,9 +24,7 @@ pub fn box_overlap_counts<'py>(
     device: Option<Devices>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
     let search = with_algorithm(COUNTS, algorithm)?;
-    let set1 = Argument::new(COUNTS, "set1", set1)?;
-    let set2 = set2.map(|set2| Argument::new(COUNTS, "set2", set2));
-    let set2 = set2.transpose()?;
+    let (set1, set2) = boxes::read(COUNTS, set1, set2)?;
     let devices = Devices::of(py, device);
     by_dtype!(
         set1,

@@ -7,6 +7,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 
 use crate::array::{Argument, Number, by_dtype};
+use crate::boxes;
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::choice;
@@ -14,8 +15,8 @@ use crate::resident::{self, resident};
 
 const BOX_OVERLAP: &str = "box_overlap";
 
-/// Where each row begins among the indices, and the indices.
-pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+/// Where each row begins among the indices, the indices, and the numbers of boxes of both sets.
+pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, (usize, usize));
 
 #[pyfunction]
 #[pyo3(signature = (set1, set2, *, algorithm, device, stream))]
@@ -35,9 +36,7 @@ pub fn box_overlap<'py>(
         let set1 = set1.expect("given");
         return resident::box_overlap::overlaps(py, &place, search, set1, set2);
     }
-    let set1 = Argument::new(BOX_OVERLAP, "set1", set1)?;
-    let set2 = set2.map(|set2| Argument::new(BOX_OVERLAP, "set2", set2));
-    let set2 = set2.transpose()?;
+    let (set1, set2) = boxes::read(BOX_OVERLAP, set1, set2)?;
     let devices = Devices::of(py, device);
     by_dtype!(
         set1,
@@ -61,17 +60,19 @@ fn overlaps_of<'py, T: Number + Coordinate>(
         Some(set2) => search.overlaps(&devices, set1.view(), set2.view()),
         None => search.self_overlaps(&devices, set1.view()),
     })?;
-    Ok(pairs(py, found))
+    Ok(pairs(py, found, rows))
 }
 
-pub fn pairs(py: Python<'_>, found: Overlaps) -> Pairs<'_> {
+/// Returns pairs of boxes with a second set of as many boxes as `others`.
+pub fn pairs(py: Python<'_>, found: Overlaps, others: usize) -> Pairs<'_> {
     let (offsets, indices) = found.into_parts();
     let (indices, _) = indices.into_raw_vec_and_offset();
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
     let offsets = bytemuck::allocation::cast_vec::<usize, i64>(offsets);
     let indices = bytemuck::allocation::cast_vec::<u32, i32>(indices);
     let (offsets, indices) = (offsets.into_pyarray(py), indices.into_pyarray(py));
-    (offsets.into_any(), indices.into_any())
+    let shape = (offsets.len().unwrap_or(1) - 1, others);
+    (offsets.into_any(), indices.into_any(), shape)
 }
 
 pub fn with_algorithm(operation: &str, name: &str) -> PyResult<BoxOverlap> {

@@ -5,14 +5,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, Coordinate, OverlapSlice};
 use gridstride::ndarray::Ix2;
-use gridstride::{Device, Result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Input, Number, by_dtype};
+use crate::array::{Argument, Number, by_dtype};
 use crate::box_overlap::{Pairs, pairs, with_algorithm};
+use crate::boxes;
 use crate::call::{POLL, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, not_negative};
@@ -24,13 +25,37 @@ const SLICES: &str = "box_overlap_slices";
 /// A thread of its own owns the boxes and the search, and finds the next slice meanwhile. It ends
 /// when the iterator is dropped.
 #[pyclass(frozen, name = "BoxSlices", module = "gridstride._core")]
-pub struct PyBoxSlices(Mutex<Search>);
+pub struct PyBoxSlices {
+    search: Mutex<Search>,
+    /// The number of boxes of the second set.
+    others: usize,
+}
 
 /// The thread of an iterator, and the slices that it sends.
 struct Search {
-    slices: Receiver<Result<OverlapSlice>>,
+    slices: Receiver<gridstride::Result<OverlapSlice>>,
     /// `None` after the end.
     thread: Option<JoinHandle<()>>,
+}
+
+impl Search {
+    /// Returns what the thread sends next; `None` at the end.
+    fn next<T>(
+        &mut self,
+        receive: impl Fn(&Search) -> Result<T, RecvTimeoutError>,
+    ) -> PyResult<Option<T>> {
+        loop {
+            match receive(self) {
+                Ok(sent) => return Ok(Some(sent)),
+                Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+            resume_unwind(panic);
+        }
+        Ok(None)
+    }
 }
 
 /// The first box and the end of a slice, and the slice's pairs.
@@ -45,24 +70,18 @@ impl PyBoxSlices {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Slice<'py>>> {
         require_threads()?;
         let next = py.detach(|| {
-            let mut search = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            loop {
-                match search.slices.recv_timeout(POLL) {
-                    Ok(slice) => return Ok(Some(slice)),
-                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| py.check_signals())?,
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-            }
-            if let Some(Err(panic)) = search.thread.take().map(JoinHandle::join) {
-                resume_unwind(panic);
-            }
-            PyResult::Ok(None)
+            let mut search = self.search.lock().unwrap_or_else(PoisonError::into_inner);
+            search.next(|search| search.slices.recv_timeout(POLL))
         })?;
         let Some(slice) = next else {
             return Ok(None);
         };
         let OverlapSlice { rows, overlaps } = slice.or_raise(py, SLICES)?;
-        Ok(Some((rows.start, rows.end, pairs(py, overlaps))))
+        Ok(Some((
+            rows.start,
+            rows.end,
+            pairs(py, overlaps, self.others),
+        )))
     }
 }
 
@@ -79,18 +98,17 @@ pub fn box_overlap_slices(
     require_threads()?;
     let max_pairs = not_negative(SLICES, "max_pairs", max_pairs)?;
     let search = with_algorithm(SLICES, algorithm)?;
-    let set1 = Argument::new(SLICES, "set1", set1)?;
-    let set2 = set2.map(|set2| Argument::new(SLICES, "set2", set2));
-    let set2 = set2.transpose()?;
+    let (set1, set2) = boxes::read(SLICES, set1, set2)?;
     let devices = Devices::of(py, device);
     by_dtype!(
         set1,
         [f32, f64, i32],
-        slices_of(search, &set1, set2.as_ref(), max_pairs, devices)
+        slices_of(py, search, &set1, set2.as_ref(), max_pairs, devices)
     )
 }
 
 fn slices_of<T: Number + Coordinate>(
+    py: Python<'_>,
     search: BoxOverlap,
     set1: &Argument<'_>,
     set2: Option<&Argument<'_>>,
@@ -99,41 +117,50 @@ fn slices_of<T: Number + Coordinate>(
 ) -> PyResult<PyBoxSlices> {
     let set1 = set1.input::<T, Ix2>(None)?;
     let set2 = set2.map(|set2| set2.input::<T, Ix2>(None)).transpose()?;
+    let others = set2.as_ref().unwrap_or(&set1).view().nrows();
+    let (ready, checked) = sync_channel(1);
     // Without a place, so that a slice is sent when it is taken: two are in memory at a time.
     let (sender, receiver) = sync_channel(0);
     let thread = thread::Builder::new().name("gridstride-slices".into());
     let thread = thread
-        .spawn(move || send_slices(&sender, search, &devices, &set1, set2.as_ref(), max_pairs))
+        .spawn(move || {
+            let slices = match &set2 {
+                Some(set2) => search.slices(&devices, set1.view(), set2.view(), max_pairs),
+                None => search.self_slices(&devices, set1.view(), max_pairs),
+            };
+            match slices {
+                Ok(slices) => {
+                    let _ = ready.send(Ok(()));
+                    send_slices(&sender, slices);
+                }
+                // Fails if a signal has ended the wait.
+                Err(error) => drop(ready.send(Err(error))),
+            }
+        })
         .map_err(|error| PyRuntimeError::new_err(format!("slices need a thread: {error}")))?;
-    Ok(PyBoxSlices(Mutex::new(Search {
+    let mut search = Search {
         slices: receiver,
         thread: Some(thread),
-    })))
+    };
+    // Wrong boxes are an error of this call, not of the first slice.
+    let (search, is_ready) = py.detach(move || {
+        let is_ready = search.next(|_| checked.recv_timeout(POLL));
+        (search, is_ready)
+    });
+    is_ready?.transpose().or_raise(py, SLICES)?;
+    Ok(PyBoxSlices {
+        search: Mutex::new(search),
+        others,
+    })
 }
 
 /// Sends all slices, or the first error, until nobody receives them.
-fn send_slices<T: Number + Coordinate>(
-    sender: &SyncSender<Result<OverlapSlice>>,
-    search: BoxOverlap,
-    devices: &[Device],
-    set1: &Input<T, Ix2>,
-    set2: Option<&Input<T, Ix2>>,
-    max_pairs: usize,
+fn send_slices(
+    sender: &SyncSender<gridstride::Result<OverlapSlice>>,
+    mut slices: impl Iterator<Item = gridstride::Result<OverlapSlice>>,
 ) {
-    let slices = match set2 {
-        Some(set2) => search.slices(devices, set1.view(), set2.view(), max_pairs),
-        None => search.self_slices(devices, set1.view(), max_pairs),
-    };
-    match slices {
-        Ok(mut slices) => {
-            while slices
-                .next()
-                .is_some_and(|slice| sender.send(slice).is_ok())
-            {}
-        }
-        Err(error) => {
-            // Fails if nobody asks for the first slice.
-            let _ = sender.send(Err(error));
-        }
-    }
+    while slices
+        .next()
+        .is_some_and(|slice| sender.send(slice).is_ok())
+    {}
 }

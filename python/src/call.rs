@@ -8,6 +8,7 @@ use std::{process, thread};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::OrRaise;
 
@@ -49,6 +50,16 @@ pub fn require_threads() -> PyResult<()> {
         "this process was forked after calls of gridstride, whose threads it does not have: start processes \
          with the method 'spawn' or 'forkserver'",
     ))
+}
+
+/// The threads that read arguments. The library's own may be busy with a call that Ctrl-C has ended
+/// for Python.
+pub fn threads() -> &'static ThreadPool {
+    static THREADS: OnceLock<ThreadPool> = OnceLock::new();
+    THREADS.get_or_init(|| {
+        let threads = ThreadPoolBuilder::new().thread_name(|_| "gridstride-read".into());
+        threads.build().expect("the system has threads")
+    })
 }
 
 fn interruptible<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {

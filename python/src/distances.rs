@@ -4,12 +4,14 @@ use gridstride::Device;
 use gridstride::distances::{Component, Distances};
 use gridstride::ndarray::{Array2, Ix2};
 use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
+use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, promote};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::{choice, not_negative};
+use crate::frames::DataFrame;
 use crate::resident::{self, resident};
 
 const DISTANCES: &str = "distances";
@@ -33,8 +35,16 @@ pub fn distances<'py>(
         let a = a.expect("given");
         return resident::distances::distances(py, &place, options, a, b, to.zip(out));
     }
-    let a = Argument::new(DISTANCES, "a", a)?;
-    let b = b.map(|b| Argument::new(DISTANCES, "b", b)).transpose()?;
+    let (a, b) = match b {
+        Some(b) => {
+            let [a, b] = rows(DISTANCES, [("a", a), ("b", b)])?;
+            (a, Some(b))
+        }
+        None => {
+            let [a] = rows(DISTANCES, [("a", a)])?;
+            (a, None)
+        }
+    };
     let devices = Devices::of(py, device);
     by_dtype!(a, [f32, f64], distances_of(py, options, a, b, out, devices))
 }
@@ -68,6 +78,48 @@ fn distances_of<T: Number + Component>(
     Ok(outcome.into_array(py))
 }
 
+/// Reads sets of rows of one dtype. The columns of data frames belong together by their names.
+fn rows<'py, const N: usize>(
+    operation: &'static str,
+    sets: [(&'static str, &Bound<'py, PyAny>); N],
+) -> PyResult<[Argument<'py>; N]> {
+    let mut names: Option<(&str, Vec<String>)> = None;
+    let sets = sets.map(|(name, set)| {
+        let Some(frame) = DataFrame::of(set)? else {
+            return Argument::new(operation, name, set);
+        };
+        if let (Some((other, names)), Some(own)) = (&names, &frame.names) {
+            let sorted = |names: &[String]| {
+                let mut names = names.to_vec();
+                names.sort_unstable();
+                names
+            };
+            if sorted(names) != sorted(own) {
+                return Err(PyValueError::new_err(format!(
+                    "{operation}: {name} has the columns {}, but {other} has the columns {}: select the same columns",
+                    own.join(", "),
+                    names.join(", ")
+                )));
+            }
+            return Argument::new(operation, name, &frame.to_array(Some(names))?);
+        }
+        let array = frame.to_array(None)?;
+        names = frame.names.map(|own| (name, own));
+        Argument::new(operation, name, &array)
+    });
+    let mut read = Vec::with_capacity(N);
+    for set in sets {
+        read.push(set?);
+    }
+    promote(
+        &mut read.iter_mut().collect::<Vec<_>>(),
+        &["float32", "float64"],
+    )?;
+    Ok(read
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("as many as sets")))
+}
+
 /// Distances and indices of the nearest rows.
 pub type Nearest<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
@@ -90,8 +142,7 @@ pub fn nearest<'py>(
     {
         return resident::distances::nearest(py, &place, options, queries, database, k);
     }
-    let queries = Argument::new(NEAREST, "queries", queries)?;
-    let database = Argument::new(NEAREST, "database", database)?;
+    let [queries, database] = rows(NEAREST, [("queries", queries), ("database", database)])?;
     let devices = Devices::of(py, device);
     by_dtype!(
         queries,

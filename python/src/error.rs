@@ -18,7 +18,12 @@ impl<T> OrRaise<T> for gridstride::Result<T> {
 }
 
 /// What the messages name, and its name in this package.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 10] = [
+    (
+        "normalize(true), double()",
+        "normalize=True, dtype='float64'",
+    ),
+    ("normalize(true)", "normalize=True"),
     ("Unknown::Skip", "unknown='skip'"),
     ("TimeBuckets::order(Order::Sort)", "sort=True"),
     ("Alphabet::encode", "Alphabet.encode"),
@@ -55,10 +60,15 @@ fn exception(py: Python<'_>, mut error: Error, function: &'static str) -> PyErr 
         Error::Allocation { .. } => PyMemoryError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     };
-    let Some(element) = element else {
-        return exception;
-    };
-    match exception.value(py).setattr("index", element) {
+    match element {
+        Some(element) => at_index(py, exception, element),
+        None => exception,
+    }
+}
+
+/// Says which element an exception is about.
+pub fn at_index(py: Python<'_>, exception: PyErr, index: usize) -> PyErr {
+    match exception.value(py).setattr("index", index) {
         Ok(()) => exception,
         Err(error) => error,
     }

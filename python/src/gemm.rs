@@ -4,14 +4,18 @@ use gridstride::Device;
 use gridstride::half::{bf16, f16};
 use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
 use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
-use pyo3::exceptions::PyValueError;
+use numpy::{Element, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
+use crate::array::{
+    Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
+};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::choice;
-use crate::matmul::multiplications;
+use crate::matmul::{DTYPES, multiplications};
 
 const GEMM: &str = "gemm";
 
@@ -28,25 +32,66 @@ struct Product<'a, 'py> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (a, b, c, *, alpha, beta, precision, device))]
+#[pyo3(signature = (a, b, c, *, alpha, beta, trans_a, trans_b, overwrite_c, precision, device))]
 #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
-pub fn gemm(
-    py: Python<'_>,
-    a: &Bound<'_, PyAny>,
-    b: &Bound<'_, PyAny>,
-    c: &Bound<'_, PyAny>,
+pub fn gemm<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    c: Option<&Bound<'py, PyAny>>,
     alpha: f64,
     beta: f64,
+    trans_a: &Bound<'py, PyAny>,
+    trans_b: &Bound<'py, PyAny>,
+    overwrite_c: bool,
     precision: &str,
     device: Option<Devices>,
 ) -> PyResult<Py<PyAny>> {
+    let options = MatMul::new().precision(choice(GEMM, precision)?);
+    if let Ok(number) = a.extract::<f64>()
+        && a.getattr_opt("ndim")?
+            .is_none_or(|axes| axes.eq(0).unwrap_or(false))
+    {
+        return Err(PyTypeError::new_err(format!(
+            "{GEMM}: a is the number {number}: scipy's gemm begins with alpha, and this one with the factors: call \
+             gemm(a, b, alpha={number})"
+        )));
+    }
+    let mut a = factor("a", a, ("trans_a", trans_a))?;
+    let mut b = factor("b", b, ("trans_b", trans_b))?;
+    promote(&mut [&mut a, &mut b], &DTYPES)?;
+    let shape = product_shape(a.shape(), b.shape());
+    let (c, beta) = match c {
+        None => {
+            let dtype = match a.dtype().itemsize() {
+                2 => f32::get_dtype(py),
+                _ => a.dtype(),
+            };
+            let zeros = numpy(py)?.call_method1("zeros", (PyTuple::new(py, &shape)?, dtype))?;
+            (zeros, 0.0)
+        }
+        Some(c) if overwrite_c => (c.clone(), beta),
+        Some(c) => {
+            let c = on_host(GEMM, "c", c)?;
+            (c.call_method1("copy", ("C",))?, beta)
+        }
+    };
+    if let Ok(c) = c.cast::<PyUntypedArray>()
+        && c.shape() != shape
+    {
+        return Err(PyValueError::new_err(format!(
+            "{GEMM}: the product has the shape {}, but c has the shape {}",
+            PyTuple::new(py, &shape)?,
+            PyTuple::new(py, c.shape())?
+        )));
+    }
     let product = Product {
-        a: Argument::new(GEMM, "a", a)?,
-        b: Argument::new(GEMM, "b", b)?,
-        c,
+        a,
+        b,
+        c: &c,
         alpha,
         beta,
-        options: MatMul::new().precision(choice(GEMM, precision)?),
+        options,
         devices: Devices::of(py, device),
     };
     by_dtype!(
@@ -56,12 +101,62 @@ pub fn gemm(
     )
 }
 
+/// Takes a factor, and exchanges its axes if the argument `trans_a` or `trans_b` says so.
+fn factor<'py>(
+    name: &'static str,
+    factor: &Bound<'py, PyAny>,
+    (flag, is_transposed): (&str, &Bound<'py, PyAny>),
+) -> PyResult<Argument<'py>> {
+    let mut factor = Argument::new(GEMM, name, factor)?;
+    match is_transposed.extract::<bool>() {
+        Ok(true) => factor.transposed()?,
+        Ok(false) => (),
+        Err(_) => {
+            let message = format!(
+                "{GEMM}: {flag} is {}, but has to be a bool",
+                is_transposed.repr()?
+            );
+            return Err(PyTypeError::new_err(message));
+        }
+    }
+    Ok(factor)
+}
+
+/// Returns the shape of a product. The library checks whether the factors fit.
+fn product_shape(a: &[usize], b: &[usize]) -> Vec<usize> {
+    let batch = |shape: &[usize]| shape[..shape.len().saturating_sub(2)].first().copied();
+    let batch = match (batch(a), batch(b)) {
+        (Some(1), Some(of_b)) => Some(of_b),
+        (of_a, of_b) => of_a.or(of_b),
+    };
+    let rows = a.len().checked_sub(2).map(|axis| a[axis]);
+    let columns = if b.len() > 1 { b.last().copied() } else { None };
+    [batch, rows, columns].into_iter().flatten().collect()
+}
+
+/// Returns the factor of the product or of C, which the dtype must have.
+fn scalar<S: gridstride::Number>(name: &str, number: f64) -> PyResult<S> {
+    let scalar = S::from_f64(number);
+    if number.is_finite() && !scalar.to_f64().is_finite() {
+        return Err(PyValueError::new_err(format!(
+            "{GEMM}: {name} is {number:e}, which is beyond the range of {}, the type of the sums",
+            S::NAME
+        )));
+    }
+    Ok(scalar)
+}
+
 /// Chooses the dtype of C: that of the factors, or that of the sums.
 fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar<Sum: Number> + ResultIn<T>,
 {
-    let c = Argument::new(GEMM, "c", product.c)?;
+    let Ok(array) = product.c.cast::<PyUntypedArray>() else {
+        let found = product.c.get_type().name()?;
+        let message = format!("{GEMM}: c is a {found}, not a numpy array");
+        return Err(PyTypeError::new_err(message));
+    };
+    let c = Argument::new(GEMM, "c", array.as_any())?;
     if c.has::<T>() {
         return with_result_of::<T, T>(py, product);
     }
@@ -111,12 +206,13 @@ where
     DB: Dimension + 'static,
 {
     let (options, devices) = (product.options, product.devices);
-    let [alpha, beta] = [product.alpha, product.beta].map(gridstride::Number::from_f64);
-    let c = Output::<C, DA::Product>::new(GEMM, Some(product.c))?;
+    let alpha = scalar("alpha", product.alpha)?;
+    let beta = scalar("beta", product.beta)?;
+    let c = Output::<C, DA::Product>::named(GEMM, "c", product.c)?;
     let operations = multiplications(a.view().shape(), b.view().shape());
     let outcome = call(py, GEMM, operations, move || {
         Outcome::of(
-            c,
+            Some(c),
             |c| options.gemm(&devices, alpha, a.view(), b.view(), beta, c),
             || unreachable!("C is an array"),
         )

@@ -6,15 +6,20 @@ mod arrow;
 mod box_counts;
 mod box_overlap;
 mod box_slices;
+mod boxes;
 mod call;
 mod choices;
+mod columns;
 mod device;
 mod distances;
 mod edit_distance;
 mod error;
 mod fasta;
+mod frames;
 mod gemm;
+mod labels;
 mod matmul;
+mod points;
 mod resident;
 mod sequences;
 mod session;
@@ -35,6 +40,8 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
+    #[pymodule_export]
+    use crate::array::on_host;
     #[pymodule_export]
     use crate::arrow::from_arrow;
     #[pymodule_export]
@@ -58,7 +65,7 @@ mod _core {
     #[pymodule_export]
     use crate::matmul::matmul;
     #[pymodule_export]
-    use crate::resident::{PyDeviceArray, lists_device_arrays, on_device};
+    use crate::resident::PyDeviceArray;
     #[pymodule_export]
     use crate::sequences::{PyAlphabet, PySequences};
     #[pymodule_export]

@@ -2,19 +2,22 @@
 
 use gridstride::Device;
 use gridstride::half::{bf16, f16};
-use gridstride::matmul::{MatMul, MatrixDimension, Precision, ResultIn, Scalar};
+use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
 use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
 use numpy::PyArrayDescr;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
+use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype, promote};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::choice;
 use crate::resident::{self, resident};
 
 const MATMUL: &str = "matmul";
+
+/// The dtypes of factors.
+pub const DTYPES: [&str; 4] = ["float32", "float64", "float16", "bfloat16"];
 
 /// The factors and options of a product.
 struct Product<'a, 'py> {
@@ -55,9 +58,12 @@ pub fn matmul<'py>(
         };
         return resident::matmul::matmul(py, product);
     }
+    let mut a = Argument::new(MATMUL, "a", a)?;
+    let mut b = Argument::new(MATMUL, "b", b)?;
+    promote(&mut [&mut a, &mut b], &DTYPES)?;
     let product = Product {
-        a: Argument::new(MATMUL, "a", a)?,
-        b: Argument::new(MATMUL, "b", b)?,
+        a,
+        b,
         dtype,
         out,
         options,
@@ -76,14 +82,12 @@ where
     T: Number + Scalar<Sum: Number> + ResultIn<T>,
 {
     let is_factors = |dtype: &Bound<'_, PyArrayDescr>| <T as Number>::is(dtype);
-    let is_out_factors = match product.out {
-        Some(out) => out.getattr("dtype").is_ok_and(|dtype| {
-            let dtype = dtype.cast::<PyArrayDescr>();
-            dtype.is_ok_and(is_factors)
-        }),
-        None => false,
+    let of_out = product.out.map(|out| out.getattr("dtype"));
+    let is_factors = match of_out {
+        Some(Ok(dtype)) => dtype.cast::<PyArrayDescr>().is_ok_and(is_factors),
+        _ => product.dtype.as_ref().is_some_and(is_factors),
     };
-    match is_out_factors || product.dtype.as_ref().is_some_and(is_factors) {
+    match is_factors {
         true => with_result_of::<T, T>(py, product),
         false => with_result_of::<T, T::Sum>(py, product),
     }
@@ -94,7 +98,7 @@ where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
 {
-    require_dtype::<C>(product.dtype.as_ref())?;
+    require_dtype::<T, C>(product.dtype.as_ref(), product.out.is_some())?;
     let (a, b, out) = (&product.a, &product.b, Memory::of_out(product.out));
     let out = out.as_ref();
     match (a.axes(), b.axes()) {
@@ -114,15 +118,36 @@ where
     }
 }
 
-/// Fails if the `dtype` of the result is not `C`.
-pub fn require_dtype<C: Number>(dtype: Option<&Bound<'_, PyArrayDescr>>) -> PyResult<()> {
-    match dtype {
-        Some(dtype) if !C::is(dtype) => Err(PyTypeError::new_err(format!(
-            "{MATMUL}: the dtype of the result is {dtype}, but has to be {} or, for factors of 16 bits, theirs",
-            C::NAME
-        ))),
-        _ => Ok(()),
+/// Fails if the `dtype` of the result is not `C`, the dtype of `out` if there is one.
+pub fn require_dtype<T: Number, C: Number>(
+    dtype: Option<&Bound<'_, PyArrayDescr>>,
+    has_out: bool,
+) -> PyResult<()> {
+    let Some(dtype) = dtype else {
+        return Ok(());
+    };
+    if C::is(dtype) {
+        return Ok(());
     }
+    let message = match has_out {
+        true => format!(
+            "{MATMUL}: dtype is {dtype}, but out has the dtype {}",
+            C::NAME
+        ),
+        false if T::NAME == C::NAME => {
+            format!(
+                "{MATMUL}: the dtype of the result is {dtype}, but has to be {}",
+                C::NAME
+            )
+        }
+        false => format!(
+            "{MATMUL}: the dtype of the result is {dtype}, but possible for factors of {} are {} and {}",
+            T::NAME,
+            C::NAME,
+            T::NAME
+        ),
+    };
+    Err(PyTypeError::new_err(message))
 }
 
 /// Returns the number of multiplications in a product of factors with these shapes.

@@ -1,7 +1,7 @@
 //! Alphabets, and sequences of codes.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gridstride::ndarray::{Array1, Ix1};
 use gridstride::sequences::{Alphabet, NamedAlphabet, Sequences, Unknown};
@@ -11,11 +11,13 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple};
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::array::{Argument, Input};
-use crate::call::require_threads;
-use crate::error::{OrRaise, choice};
+use crate::arrow::ArrowColumn;
+use crate::call::{require_threads, threads};
+use crate::columns::is_of;
+use crate::error::{OrRaise, at_index, choice};
+use crate::labels::{Labels, Texts};
 
 /// Letters and their codes: a letter's code is its place among them.
 ///
@@ -194,16 +196,12 @@ impl<'py> Text<'py> {
         if utf8.is_ascii() {
             return Ok(Some(Text::Ascii(text.clone())));
         }
-        let latin = || utf8.chars().map(u8::try_from).collect::<Result<_, _>>();
-        let latin = object.py().detach(latin);
-        latin
-            .map(|letters| Some(Text::Latin(letters)))
-            .map_err(|_| {
-                let message = format!(
-                    "{operation}: the text has characters beyond U+00FF, but letters are bytes"
-                );
-                PyValueError::new_err(message)
-            })
+        match object.py().detach(|| latin(utf8)) {
+            Some(letters) => Ok(Some(Text::Latin(letters))),
+            None => Err(PyValueError::new_err(format!(
+                "{operation}: the text has characters beyond U+00FF, but letters are bytes"
+            ))),
+        }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -213,6 +211,31 @@ impl<'py> Text<'py> {
             Text::Latin(letters) => letters,
         }
     }
+}
+
+/// Returns the characters as bytes, if they are below U+0100.
+fn latin(text: &str) -> Option<Vec<u8>> {
+    text.chars()
+        .map(|letter| u8::try_from(letter).ok())
+        .collect()
+}
+
+/// Returns the texts of a column of polars, pyarrow and others with Arrow's C interface, if it has
+/// texts. Those of pandas are iterated over.
+fn texts_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Texts>>> {
+    if is_of(object, "pandas")? {
+        return Ok(None);
+    }
+    // polars has no Arrow type for some columns.
+    let Ok(Some(column)) = ArrowColumn::import(object) else {
+        return Ok(None);
+    };
+    Ok(
+        match column.data_type.is_string() || column.data_type.is_binary() {
+            true => column.chunks.iter().map(Texts::of).collect(),
+            false => None,
+        },
+    )
 }
 
 /// Whether an object is a bytearray, or a memoryview of bytes.
@@ -343,16 +366,6 @@ pub fn other_alphabet(operation: &str) -> PyErr {
     ))
 }
 
-/// The threads that read lists of sequences. The library's own may be busy with a call that Ctrl-C
-/// has ended for Python.
-fn threads() -> &'static ThreadPool {
-    static THREADS: OnceLock<ThreadPool> = OnceLock::new();
-    THREADS.get_or_init(|| {
-        let threads = ThreadPoolBuilder::new().thread_name(|_| "gridstride-read".into());
-        threads.build().expect("the system has threads")
-    })
-}
-
 /// Names the sequence of an error about one letter.
 fn in_sequence(error: Error, sequence: usize) -> Error {
     match error {
@@ -407,6 +420,9 @@ impl Reader<'_> {
             let message = format!("{operation}: this is one sequence: put it into a list");
             return Err(PyTypeError::new_err(message));
         }
+        if let Some(texts) = texts_of(object)? {
+            return self.of_arrow(py, &texts);
+        }
         let mut sequences = Sequences::new();
         if let Ok(array) = object.cast::<PyUntypedArray>()
             && array.ndim() == 1
@@ -419,7 +435,7 @@ impl Reader<'_> {
             return self.all(py, object);
         }
         for (index, item) in object.try_iter()?.enumerate() {
-            let letters = self.letters(&item?)?;
+            let letters = self.letters_of(index, &item?)?;
             let letters = letters.bytes();
             let codes = py.detach(|| self.member(index, letters));
             let pushed = codes.and_then(|codes| sequences.push(&codes[..]));
@@ -431,9 +447,44 @@ impl Reader<'_> {
     /// Takes the items of a list, by all threads.
     fn all(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<Arc<Sequences>> {
         require_threads()?;
-        let letters = items.try_iter()?.map(|item| self.letters(&item?));
+        let items = items.try_iter()?.enumerate();
+        let letters = items.map(|(index, item)| self.letters_of(index, &item?));
         let letters = letters.collect::<PyResult<Vec<_>>>()?;
         let slices: Vec<_> = letters.iter().map(Letters::bytes).collect();
+        self.encoded_all(py, slices)
+    }
+
+    /// Takes the texts of an Arrow column, by all threads.
+    fn of_arrow(&self, py: Python<'_>, chunks: &[Texts]) -> PyResult<Arc<Sequences>> {
+        require_threads()?;
+        let mut letters = Vec::with_capacity(chunks.iter().map(Labels::len).sum());
+        for chunk in chunks {
+            for index in 0..chunk.len() {
+                let place = letters.len();
+                let refuse = |what: &str| {
+                    let message = format!("{}: sequence {place} {what}", self.operation);
+                    at_index(py, PyValueError::new_err(message), place)
+                };
+                if chunk.is_null(index) {
+                    return Err(refuse("is null"));
+                }
+                let bytes = chunk.get(index);
+                letters.push(match chunk.is_text() && !bytes.is_ascii() {
+                    false => Cow::Borrowed(bytes),
+                    true => {
+                        Cow::Owned(latin(&String::from_utf8_lossy(bytes)).ok_or_else(|| {
+                            refuse("has characters beyond U+00FF, but letters are bytes")
+                        })?)
+                    }
+                });
+            }
+        }
+        let slices = letters.iter().map(|letters| (&letters[..], true));
+        self.encoded_all(py, slices.collect())
+    }
+
+    /// Encodes letters, or checks codes, by all threads.
+    fn encoded_all(&self, py: Python<'_>, slices: Vec<(&[u8], bool)>) -> PyResult<Arc<Sequences>> {
         let work = || {
             let slices = slices.into_par_iter().enumerate();
             let codes = slices.map(|(index, letters)| self.member(index, letters));
@@ -501,7 +552,29 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes sequence number `index`, which errors name.
+    fn letters_of<'py>(&self, index: usize, object: &Bound<'py, PyAny>) -> PyResult<Letters<'py>> {
+        let py = object.py();
+        self.letters(object).map_err(|error| {
+            let message = error.value(py).to_string();
+            let start = format!("{}: ", self.operation);
+            let Some(rest) = message.strip_prefix(&start) else {
+                return error;
+            };
+            let message = format!("{start}sequence {index}: {rest}");
+            match error.get_type(py).call1((message,)) {
+                Ok(error) => at_index(py, PyErr::from_value(error), index),
+                Err(error) => error,
+            }
+        })
+    }
+
     fn letters<'py>(&self, object: &Bound<'py, PyAny>) -> PyResult<Letters<'py>> {
+        // pandas has None or NaN for text that is missing.
+        if object.is_none() || object.extract::<f64>().is_ok_and(f64::is_nan) {
+            let message = format!("{}: the sequence is missing", self.operation);
+            return Err(PyValueError::new_err(message));
+        }
         if let Some(text) = Text::maybe(self.operation, object)? {
             return Ok(Letters::Text(text));
         }

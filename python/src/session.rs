@@ -79,6 +79,7 @@ impl PySession {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
+        operation: &'static str,
         work: impl FnOnce(&mut (dyn Session + 'static)) -> Result<T> + Send,
     ) -> PyResult<T> {
         require_threads()?;
@@ -86,7 +87,9 @@ impl PySession {
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
             session.as_deref_mut().map(work)
         });
-        result.ok_or_else(ended)?.or_raise(py, "SketchSession")
+        result
+            .ok_or_else(|| ended(operation))?
+            .or_raise(py, operation)
     }
 }
 
@@ -104,36 +107,40 @@ impl Drop for PySession {
     }
 }
 
-fn ended() -> PyErr {
-    PyValueError::new_err("SketchSession: the session has ended")
+fn ended(operation: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "{operation}: the session has ended with finish: begin another by TensorSketch.session"
+    ))
 }
 
 #[pymethods]
 impl PySession {
     /// Append letters to the current sequence: a text, or an array of codes.
     fn push(&self, py: Python<'_>, letters: &Bound<'_, PyAny>) -> PyResult<()> {
+        const PUSH: &str = "push";
         let reader = Reader {
-            operation: "push",
+            operation: PUSH,
             alphabet: Some(&self.alphabet),
             unknown: self.unknown,
         };
         let codes = reader.codes(py, letters)?;
-        self.with(py, |session| session.push(&codes))
+        self.with(py, PUSH, |session| session.push(&codes))
     }
 
     /// End the current sequence, which may be empty.
     fn end_sequence(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |session| session.end_sequence())
+        self.with(py, "end_sequence", |session| session.end_sequence())
     }
 
     /// Return the finished sketches that have not been taken, without waiting for others.
     fn take_finished(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let rows = self.with(py, |session| session.take_finished())?;
+        let rows = self.with(py, "take_finished", |session| session.take_finished())?;
         Ok(rows(py))
     }
 
     /// Wait for all sketches, end the session, and return those that have not been taken.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        const FINISH: &str = "finish";
         require_threads()?;
         let session = py.detach(|| {
             self.session
@@ -141,9 +148,9 @@ impl PySession {
                 .unwrap_or_else(PoisonError::into_inner)
                 .take()
         });
-        let session = session.ok_or_else(ended)?;
+        let session = session.ok_or_else(|| ended(FINISH))?;
         // It may wait for as many letters as a session holds.
-        let rows = call(py, "finish", f64::INFINITY, || session.finish())?;
+        let rows = call(py, FINISH, f64::INFINITY, || session.finish())?;
         Ok(rows(py))
     }
 }

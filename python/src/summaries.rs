@@ -3,116 +3,128 @@
 use std::sync::Arc;
 
 use gridstride::Device;
-use gridstride::ndarray::Ix1;
-use gridstride::time_series::{Method, Summaries, TimeBuckets, Value};
-use numpy::{PyArray1, ToPyArray};
+use gridstride::time_series::{Summaries, TimeBuckets, Value};
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Number, by_dtype};
+use crate::array::Number;
 use crate::call::call;
 use crate::device::Devices;
-use crate::error::{OrRaise, choice, not_negative};
-use crate::time_series::{Buckets, POINT, buckets, offsets_of, order_of};
+use crate::error::{choice, not_negative};
+use crate::points::{self, Frame, Points, PointsOf};
+use crate::time_series::{Methods, POINT, buckets, order_of, point_in, span_in};
 
 const SUMMARIZE: &str = "summarize";
 const RESAMPLE: &str = "resample";
 const AGG: &str = "agg";
 
-/// Summaries of buckets, with timestamps as int64.
-#[pyclass(frozen, name = "Summaries", module = "gridstride._core")]
-pub struct PySummaries(Arc<Summaries>);
+/// Summaries of buckets: the result of ``summarize``.
+///
+/// All methods except percentiles and rates, also of coarser buckets, are computed from them without
+/// the points.
+#[pyclass(frozen, name = "Summaries", module = "gridstride.time_series")]
+pub struct PySummaries {
+    summaries: Arc<Summaries>,
+    frame: Frame,
+}
 
 #[pymethods]
 impl PySummaries {
-    #[getter]
-    fn starts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.0.starts().to_pyarray(py)
+    /// The number of buckets.
+    fn __len__(&self) -> usize {
+        self.summaries.starts().len()
     }
 
-    #[getter]
-    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        offsets_of(py, self.0.offsets())
+    fn __repr__(&self) -> String {
+        format!("<Summaries: {} buckets>", self.__len__())
     }
 
-    fn resample(&self, py: Python<'_>, every: i64) -> PyResult<PySummaries> {
-        let summaries = self.0.clone();
+    /// Return the summaries of coarser buckets, whose length is a multiple, with the same origin.
+    fn resample(&self, py: Python<'_>, every: &Bound<'_, PyAny>) -> PyResult<PySummaries> {
+        let every = span_in(self.frame.unit.as_deref(), every)?;
+        let summaries = self.summaries.clone();
         let resample = move || summaries.resample(every).map(Arc::new);
-        call(py, RESAMPLE, self.operations(), resample).map(PySummaries)
+        let summaries = call(py, RESAMPLE, self.operations(), resample)?;
+        Ok(PySummaries {
+            summaries,
+            frame: self.frame.clone_ref(py),
+        })
     }
 
-    #[pyo3(signature = (methods, *, ddof))]
+    /// Return the results of methods as `aggregate` does; percentiles and rates are refused with
+    /// ValueError.
+    #[pyo3(signature = (methods = Methods::mean(), *, ddof = 1), text_signature = "($self, methods='mean', *, ddof=1)")]
     fn agg<'py>(
         &self,
         py: Python<'py>,
-        methods: Vec<String>,
+        methods: Methods,
         ddof: i128,
-    ) -> PyResult<Buckets<'py>> {
-        let methods = methods.iter().map(|name| name.parse());
-        let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
-        let (methods, summaries) = (methods.or_raise(py, AGG)?, self.0.clone());
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (names, methods) = methods.read(py, AGG)?;
+        let summaries = self.summaries.clone();
         let ddof = not_negative(AGG, "ddof", ddof)?;
         let found = call(py, AGG, self.operations(), move || {
             summaries.columns(&methods, ddof)
         });
-        Ok(buckets(py, found?))
+        buckets(py, found?, &names, self.frame.clone_ref(py))
     }
 }
 
 impl PySummaries {
     /// Returns the operations of a call.
     fn operations(&self) -> f64 {
-        self.0.starts().len() as f64 * POINT
+        self.__len__() as f64 * POINT
     }
 }
 
-/// Summarises the buckets of a series, or of several whose offsets are given.
+/// Summarises the buckets of a series, or of several, which labels or offsets tell apart.
 #[pyfunction]
-#[pyo3(signature = (timestamps, values, *, offsets, every, origin, nan, duplicates, sort, device))]
+#[pyo3(signature = (timestamps, values, every, *, series, offsets, origin, nan, duplicates, sort, device))]
 #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
 pub fn summarize<'py>(
     py: Python<'py>,
     timestamps: &Bound<'py, PyAny>,
     values: &Bound<'py, PyAny>,
-    offsets: Option<Vec<usize>>,
-    every: i64,
-    origin: i64,
+    every: &Bound<'py, PyAny>,
+    series: Option<&Bound<'py, PyAny>>,
+    offsets: Option<&Bound<'py, PyAny>>,
+    origin: &Bound<'py, PyAny>,
     nan: &str,
     duplicates: &str,
     sort: bool,
     device: Option<Devices>,
 ) -> PyResult<PySummaries> {
-    let options = TimeBuckets::every(every)
-        .origin(origin)
+    let (points, frame) = points::read(SUMMARIZE, timestamps, values, series, offsets)?;
+    let unit = frame.unit.as_deref();
+    let options = TimeBuckets::every(span_in(unit, every)?)
+        .origin(point_in(unit, origin)?)
         .nan(choice(SUMMARIZE, nan)?)
         .duplicates(choice(SUMMARIZE, duplicates)?)
         .order(order_of(sort));
-    let timestamps = Argument::new(SUMMARIZE, "timestamps", timestamps)?;
-    let values = Argument::new(SUMMARIZE, "values", values)?;
     let devices = Devices::of(py, device);
-    by_dtype!(
-        values,
-        [f32, f64],
-        summarize_of(py, options, offsets, &timestamps, &values, devices)
-    )
+    let summaries = match points {
+        Points::F32(points) => summarize_of(py, options, points, devices),
+        Points::F64(points) => summarize_of(py, options, points, devices),
+    };
+    Ok(PySummaries {
+        summaries: Arc::new(summaries?),
+        frame,
+    })
 }
 
-fn summarize_of<'py, T: Number + Value>(
-    py: Python<'py>,
+fn summarize_of<T: Number + Value>(
+    py: Python<'_>,
     options: TimeBuckets,
-    offsets: Option<Vec<usize>>,
-    timestamps: &Argument<'py>,
-    values: &Argument<'py>,
+    points: PointsOf<T>,
     devices: Vec<Device>,
-) -> PyResult<PySummaries> {
-    let timestamps = timestamps.input::<i64, Ix1>(None)?;
-    let values = values.input::<T, Ix1>(None)?;
-    let operations = values.view().len() as f64 * POINT;
-    let found = call(py, SUMMARIZE, operations, move || {
-        let (timestamps, values) = (timestamps.view(), values.view());
-        match offsets {
-            Some(offsets) => options.summaries_series(&devices, &offsets, timestamps, values),
-            None => options.summaries(&devices, timestamps, values),
-        }
-    })?;
-    Ok(PySummaries(Arc::new(found)))
+) -> PyResult<Summaries> {
+    let operations = points.values.view().len() as f64 * POINT;
+    call(py, SUMMARIZE, operations, move || {
+        points.call(|points| {
+            let (timestamps, values) = (points.timestamps.view(), points.values.view());
+            match &points.offsets {
+                Some(offsets) => options.summaries_series(&devices, offsets, timestamps, values),
+                None => options.summaries(&devices, timestamps, values),
+            }
+        })
+    })
 }

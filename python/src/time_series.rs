@@ -6,12 +6,18 @@ use gridstride::time_series::{self, Aggregates, Fill, Method, Order, TimeBuckets
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 
-use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype};
+use crate::array::{Memory, Number, Outcome, Output, numpy};
 use crate::call::call;
+use crate::columns::{Name, Times};
 use crate::device::Devices;
-use crate::error::{OrRaise, choice, not_negative};
-use crate::resident::{self, resident};
+use crate::error::{OrRaise, at_index, choice, not_negative};
+use crate::points::{self, Frame, Points, PointsOf};
+use crate::resident::{self, on_device, resident};
+
+/// The Python module with the classes of results.
+const MODULE: &str = "gridstride.time_series";
 
 const AGGREGATE: &str = "aggregate";
 const COUNTS: &str = "bucket_counts";
@@ -19,13 +25,6 @@ const ROUND: &str = "round_timestamps";
 
 /// The operations that a point takes at most: sorting and percentiles take about 100 ns.
 pub const POINT: f64 = 100.0;
-
-/// Where each series begins among the buckets, the buckets' starts, and a column for each method.
-pub type Buckets<'py> = (
-    Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyAny>,
-    Vec<Bound<'py, PyAny>>,
-);
 
 /// Returns the methods that have names, and what each is.
 pub fn methods() -> Vec<(String, &'static str)> {
@@ -35,18 +34,19 @@ pub fn methods() -> Vec<(String, &'static str)> {
         .collect()
 }
 
-/// Aggregates timestamps and values of a series, or of several whose offsets are given.
+/// Aggregates timestamps and values of a series, or of several, which labels or offsets tell apart.
 #[pyfunction]
-#[pyo3(signature = (timestamps, values, *, offsets, every, origin, methods, fill, nan, ddof, singletons, duplicates, sort, device, stream))]
+#[pyo3(signature = (timestamps, values, every, methods, *, series, offsets, origin, fill, nan, ddof, singletons, duplicates, sort, device, stream))]
 #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
 pub fn aggregate<'py>(
     py: Python<'py>,
     timestamps: &Bound<'py, PyAny>,
     values: &Bound<'py, PyAny>,
-    offsets: Option<Vec<usize>>,
-    every: i64,
-    origin: i64,
-    methods: Vec<String>,
+    every: &Bound<'py, PyAny>,
+    methods: Methods,
+    series: Option<&Bound<'py, PyAny>>,
+    offsets: Option<&Bound<'py, PyAny>>,
+    origin: &Bound<'py, PyAny>,
     fill: Option<&Bound<'py, PyAny>>,
     nan: &str,
     ddof: i128,
@@ -55,65 +55,159 @@ pub fn aggregate<'py>(
     sort: bool,
     device: Option<Devices>,
     stream: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Buckets<'py>> {
-    let methods = methods.iter().map(|name| name.parse());
-    let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
-    let options = TimeBuckets::every(every)
-        .origin(origin)
-        .methods(&methods.or_raise(py, AGGREGATE)?)
-        .fill(fill_of(fill)?)
-        .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
-        .nan(choice(AGGREGATE, nan)?)
-        .singletons(choice(AGGREGATE, singletons)?)
-        .duplicates(choice(AGGREGATE, duplicates)?)
-        .order(order_of(sort));
+) -> PyResult<Bound<'py, PyAny>> {
+    let (names, methods) = methods.read(py, AGGREGATE)?;
+    let options = |unit: Option<&str>| {
+        Ok::<_, PyErr>(
+            TimeBuckets::every(span_in(unit, every)?)
+                .origin(point_in(unit, origin)?)
+                .methods(&methods)
+                .fill(fill_of(fill)?)
+                .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
+                .nan(choice(AGGREGATE, nan)?)
+                .singletons(choice(AGGREGATE, singletons)?)
+                .duplicates(choice(AGGREGATE, duplicates)?)
+                .order(order_of(sort)),
+        )
+    };
+    if series.is_some() && (on_device(timestamps)? || on_device(values)?) {
+        return Err(PyValueError::new_err(format!(
+            "{AGGREGATE}: series are labels in the memory of the host: pass offsets with device arrays"
+        )));
+    }
     let arguments = [("timestamps", Some(timestamps)), ("values", Some(values))];
     if let Some((place, [Some(timestamps), Some(values)])) =
         resident(py, AGGREGATE, arguments, device.as_ref(), stream)?
     {
-        return resident::time_series::aggregate(py, &place, options, offsets, timestamps, values);
+        // Other numbers of axes are refused later.
+        let count = timestamps.shape().first().copied().unwrap_or(1);
+        let offsets = offsets.map(|offsets| points::offsets_of(AGGREGATE, offsets, count));
+        let (offsets, options) = (offsets.transpose()?, options(None)?);
+        let (offsets, starts, columns) =
+            resident::time_series::aggregate(py, &place, options, offsets, timestamps, values)?;
+        let columns = columns_of(py, &names, columns)?;
+        let class = py.import(MODULE)?.getattr("DeviceBuckets")?;
+        return class.call1((starts, columns, offsets));
     }
-    let timestamps = Argument::new(AGGREGATE, "timestamps", timestamps)?;
-    let values = Argument::new(AGGREGATE, "values", values)?;
+    let (points, frame) = points::read(AGGREGATE, timestamps, values, series, offsets)?;
+    let options = options(frame.unit.as_deref())?;
     let devices = Devices::of(py, device);
-    by_dtype!(
-        values,
-        [f32, f64],
-        aggregate_of(py, options, offsets, &timestamps, &values, devices)
-    )
+    let found = match points {
+        Points::F32(points) => aggregate_of(py, options, points, devices),
+        Points::F64(points) => aggregate_of(py, options, points, devices),
+    };
+    buckets(py, found?, &names, frame)
 }
 
-fn aggregate_of<'py, T: Number + Value>(
-    py: Python<'py>,
+fn aggregate_of<T: Number + Value>(
+    py: Python<'_>,
     options: TimeBuckets,
-    offsets: Option<Vec<usize>>,
-    timestamps: &Argument<'py>,
-    values: &Argument<'py>,
+    points: PointsOf<T>,
     devices: Vec<Device>,
-) -> PyResult<Buckets<'py>> {
-    let timestamps = timestamps.input::<i64, Ix1>(None)?;
-    let values = values.input::<T, Ix1>(None)?;
-    let operations = values.view().len() as f64 * POINT;
-    let found = call(py, AGGREGATE, operations, move || {
-        let (timestamps, values) = (timestamps.view(), values.view());
-        match offsets {
-            Some(offsets) => options.aggregate_series(&devices, &offsets, timestamps, values),
-            None => options.aggregate(&devices, timestamps, values),
-        }
-    })?;
-    Ok(buckets(py, found))
+) -> PyResult<Aggregates> {
+    let operations = points.values.view().len() as f64 * POINT;
+    call(py, AGGREGATE, operations, move || {
+        points.call(|points| {
+            let (timestamps, values) = (points.timestamps.view(), points.values.view());
+            match &points.offsets {
+                Some(offsets) => options.aggregate_series(&devices, offsets, timestamps, values),
+                None => options.aggregate(&devices, timestamps, values),
+            }
+        })
+    })
 }
 
-pub fn buckets(py: Python<'_>, found: Aggregates) -> Buckets<'_> {
+/// The argument `methods`: a name or several.
+pub struct Methods(Vec<String>);
+
+impl Methods {
+    /// Returns the default.
+    pub fn mean() -> Methods {
+        Methods(vec!["mean".to_string()])
+    }
+
+    /// Returns the names, and the methods, which have to differ.
+    pub fn read(
+        self,
+        py: Python<'_>,
+        operation: &'static str,
+    ) -> PyResult<(Vec<String>, Vec<Method>)> {
+        let Methods(names) = self;
+        let methods = names.iter().map(|name| name.parse());
+        let methods = methods.collect::<gridstride::Result<Vec<Method>>>();
+        let methods = methods.or_raise(py, operation)?;
+        for (index, method) in methods.iter().enumerate() {
+            if methods[..index].contains(method) {
+                let message = format!("{operation}: methods have {} twice", names[index]);
+                return Err(at_index(py, PyValueError::new_err(message), index));
+            }
+        }
+        Ok((names, methods))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Methods {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Methods> {
+        if let Ok(name) = object.cast::<PyString>() {
+            return Ok(Methods(vec![name.to_string()]));
+        }
+        let names = object.try_iter()?.map(|name| name?.extract());
+        names.collect::<PyResult<_>>().map(Methods)
+    }
+}
+
+/// Returns a span of time in the unit of timestamps.
+pub fn span_in(unit: Option<&str>, every: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let durations = every.py().import("gridstride._durations")?;
+    durations.call_method1("span_in", (unit, every))?.extract()
+}
+
+/// Returns a point of time in the unit of timestamps.
+pub fn point_in(unit: Option<&str>, origin: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let durations = origin.py().import("gridstride._durations")?;
+    durations
+        .call_method1("point_in", (unit, origin))?
+        .extract()
+}
+
+/// Returns int64 as timestamps of a unit, if there is one.
+pub fn in_unit<'py>(ticks: Bound<'py, PyAny>, unit: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    match unit {
+        Some(unit) => ticks.call_method1("view", (format!("M8[{unit}]"),)),
+        None => Ok(ticks),
+    }
+}
+
+/// Returns the buckets of the host.
+pub fn buckets<'py>(
+    py: Python<'py>,
+    found: Aggregates,
+    names: &[String],
+    frame: Frame,
+) -> PyResult<Bound<'py, PyAny>> {
     let offsets = offsets_of(py, found.offsets());
     let (starts, columns) = found.into_parts();
-    let columns = columns.into_iter();
-    let columns = columns.map(|column| column.into_pyarray(py).into_any());
-    (
-        offsets,
-        starts.into_pyarray(py).into_any(),
-        columns.collect(),
-    )
+    let starts = in_unit(starts.into_pyarray(py).into_any(), frame.unit.as_deref())?;
+    let columns = columns
+        .into_iter()
+        .map(|column| column.into_pyarray(py).into_any());
+    let columns = columns_of(py, names, columns.collect())?;
+    let class = py.import(MODULE)?.getattr("Buckets")?;
+    class.call1((starts, columns, offsets, frame.labels, frame.zone))
+}
+
+fn columns_of<'py>(
+    py: Python<'py>,
+    names: &[String],
+    columns: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    for (name, column) in names.iter().zip(columns) {
+        found.set_item(name, column)?;
+    }
+    Ok(found)
 }
 
 pub fn offsets_of<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray1<i64>> {
@@ -152,25 +246,42 @@ fn fill_of(fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fill> {
 
 /// Returns the start of each timestamp's bucket.
 #[pyfunction]
-#[pyo3(signature = (timestamps, *, every, origin, out, device, stream))]
+#[pyo3(signature = (timestamps, every, *, origin, out, device, stream))]
 pub fn round_timestamps<'py>(
     py: Python<'py>,
     timestamps: &Bound<'py, PyAny>,
-    every: i64,
-    origin: i64,
+    every: &Bound<'py, PyAny>,
+    origin: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     device: Option<Devices>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let arguments = [("timestamps", Some(timestamps)), ("out", out)];
-    if let Some((place, [timestamps, to])) =
-        resident(py, ROUND, arguments, device.as_ref(), stream)?
-    {
-        let (timestamps, out) = (timestamps.expect("given"), to.zip(out));
-        return resident::time_series::round(py, &place, timestamps, every, origin, out);
+    if on_device(timestamps)? || stream.is_some() {
+        let arguments = [("timestamps", Some(timestamps)), ("out", out)];
+        let (every, origin) = (span_in(None, every)?, point_in(None, origin)?);
+        if let Some((place, [timestamps, to])) =
+            resident(py, ROUND, arguments, device.as_ref(), stream)?
+        {
+            let (timestamps, out) = (timestamps.expect("given"), to.zip(out));
+            return resident::time_series::round(py, &place, timestamps, every, origin, out);
+        }
     }
-    let timestamps = Argument::new(ROUND, "timestamps", timestamps)?;
-    let timestamps = timestamps.input::<i64, Ix1>(Memory::of_out(out).as_ref())?;
+    let name = Name {
+        operation: ROUND,
+        argument: "timestamps",
+    };
+    let memory = Memory::of_out(out);
+    let times = Times::read(name, timestamps, memory.as_ref())?;
+    let unit = times.unit.as_deref();
+    let (every, origin) = (span_in(unit, every)?, point_in(unit, origin)?);
+    // Timestamps of the same unit are int64 too.
+    let given = out;
+    let viewed = match (out, unit) {
+        (Some(out), Some(unit)) if has_unit(out, unit)? => Some(out.call_method1("view", ("i8",))?),
+        _ => None,
+    };
+    let out = viewed.as_ref().or(out);
+    let timestamps = times.ticks;
     let out = Output::<i64, Ix1>::new(ROUND, out)?;
     let devices = Devices::of(py, device);
     let operations = timestamps.view().len() as f64;
@@ -182,28 +293,48 @@ pub fn round_timestamps<'py>(
             || time_series::round_timestamps(&devices, timestamps, every, origin),
         )
     })?;
-    Ok(outcome.into_array(py))
+    match given {
+        Some(out) => Ok(out.clone().unbind()),
+        None => Ok(in_unit(outcome.into_array(py).into_bound(py), unit)?.unbind()),
+    }
+}
+
+fn has_unit(array: &Bound<'_, PyAny>, unit: &str) -> PyResult<bool> {
+    match array.getattr_opt("dtype")? {
+        Some(dtype) => {
+            dtype.eq(numpy(array.py())?.call_method1("dtype", (format!("M8[{unit}]"),))?)
+        }
+        None => Ok(false),
+    }
 }
 
 /// The buckets' starts, and their numbers of points.
-type Counts<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+type Counts<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>);
 
 /// Counts the points of each bucket.
 #[pyfunction]
-#[pyo3(signature = (timestamps, *, every, origin, device))]
+#[pyo3(signature = (timestamps, every, *, origin, device))]
 pub fn bucket_counts<'py>(
     py: Python<'py>,
     timestamps: &Bound<'py, PyAny>,
-    every: i64,
-    origin: i64,
+    every: &Bound<'py, PyAny>,
+    origin: &Bound<'py, PyAny>,
     device: Option<Devices>,
 ) -> PyResult<Counts<'py>> {
-    let timestamps = Argument::new(COUNTS, "timestamps", timestamps)?.input::<i64, Ix1>(None)?;
+    let name = Name {
+        operation: COUNTS,
+        argument: "timestamps",
+    };
+    let times = Times::read(name, timestamps, None)?;
+    let unit = times.unit.as_deref();
+    let (every, origin) = (span_in(unit, every)?, point_in(unit, origin)?);
     let devices = Devices::of(py, device);
-    let operations = timestamps.view().len() as f64;
+    let ticks = times.ticks;
+    let operations = ticks.view().len() as f64;
     let found = call(py, COUNTS, operations, move || {
-        time_series::bucket_counts(&devices, timestamps.view(), every, origin)
+        time_series::bucket_counts(&devices, ticks.view(), every, origin)
     })?;
     let counts = found.counts.mapv(i64::from);
-    Ok((found.starts.into_pyarray(py), counts.into_pyarray(py)))
+    let starts = in_unit(found.starts.into_pyarray(py).into_any(), unit)?;
+    Ok((starts, counts.into_pyarray(py)))
 }

@@ -32,6 +32,11 @@ def test_the_benchmark_checks_all_programs(tmp_path):
     assert len(times["overhead"]) == 3
 
 
+def test_the_benchmark_of_labels_compares_its_results():
+    printed = simulated("python/benches/labels.py", "--points", "20000", "--labels", "7", "--runs", "1")
+    assert all(kind in printed for kind in ("strings of pandas", "Categorical of polars", "integers"))
+
+
 @pytest.mark.parametrize(
     "program",
     [

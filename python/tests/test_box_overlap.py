@@ -78,10 +78,10 @@ def test_refused(rng):
         box_overlap(good, boxes(rng, 3, 3, np.float64))
     with pytest.raises(ValueError, match="box_overlap: "):
         box_overlap(good[:, :3])
-    with pytest.raises(TypeError, match="the dtype of set1 is int64, but possible are float32, float64, int32"):
-        box_overlap(good.astype(np.int64))
-    with pytest.raises(TypeError, match="the dtype of set2 is float32, but possible are float64"):
-        box_overlap(good, good.astype(np.float32))
+    with pytest.raises(TypeError, match="the dtype of set1 is complex128, but possible are float32, float64, int32"):
+        box_overlap(good.astype(complex))
+    with pytest.raises(TypeError, match="the dtype of set2 is <U1, but possible are float64"):
+        box_overlap(good, [["0", "0", "1", "1"]])
     with pytest.raises(ValueError, match='algorithm is "tree"'):
         box_overlap(good, algorithm="tree")
 
@@ -147,3 +147,40 @@ def test_only_numbers_are_rows(rng):
     for wrong in (slice(0, 1), 1.0):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
             found[wrong]
+
+
+def test_integers_and_other_dtypes_keep_every_coordinate(device):
+    inner, outer = [[1, 1, 2, 2]], [[0, 0, 4, 4]]
+    assert box_overlap(inner, outer, device=device).pairs().tolist() == [[0, 0]]
+    for dtype in (np.int8, np.uint16, np.int64, np.uint64, np.float32):
+        assert box_overlap(np.array(inner, dtype), np.array(outer, float), device=device).pairs().tolist() == [[0, 0]]
+    # As float32 these would touch.
+    large = np.array([[2**40, 0, 2**40 + 1, 1]]), np.array([[2**40 + 2, 0, 2**40 + 3, 1]])
+    assert box_overlap(*large, device=device).counts.tolist() == [0]
+    assert box_overlap_counts(*large).tolist() == [0]
+    with pytest.raises(ValueError, match="set1 has the integer 9007199254740993, which float64 would round") as raised:
+        box_overlap([[0, 0, 1, 2**53 + 1]])
+    assert raised.value.index == 3
+
+
+def test_no_boxes(device):
+    boxes = np.array([[0.0, 0, 1, 1], [0.0, 0, 1, 1]])
+    for dtype in (np.float32, np.float64, np.int32):
+        found = box_overlap(boxes.astype(dtype), [], device=device)
+        assert found.shape == (2, 0) and found.counts.tolist() == [0, 0]
+        assert box_overlap([], boxes.astype(dtype), device=device).shape == (0, 2)
+    assert box_overlap(np.zeros((1, 6)), []).shape == (1, 0)
+    assert box_overlap([]).shape == (0, 0) and box_overlap([], []).shape == (0, 0)
+    assert box_overlap_counts(boxes, []).tolist() == [0, 0]
+    assert [len(rows) for rows, _ in box_overlap_slices(boxes, [], max_pairs=5)] == [2]
+
+
+def test_slices_check_their_arguments_at_the_call():
+    wrong = np.array([[0.0, 0, 1, 1], [2.0, 0, 1, 1]])
+    with pytest.raises(ValueError, match="box_overlap_slices: row 1 of set is no box") as raised:
+        box_overlap_slices(wrong, max_pairs=5)
+    assert raised.value.index == 1
+    with pytest.raises(ValueError, match="box_overlap_slices: .* both sets must have the same number of dimensions"):
+        box_overlap_slices(np.zeros((1, 4)), np.zeros((1, 6)), max_pairs=5)
+    with pytest.raises(ValueError, match="max_pairs is -1"):
+        box_overlap_slices(np.zeros((1, 4)), max_pairs=-1)

@@ -49,7 +49,7 @@ def test_lists_of_device_arrays_are_refused(device):
     for rows in [row, row], (np.ones(3), row), [[row, row]]:
         with pytest.raises(TypeError, match="distances: a is a list with arrays in the memory of a device"):
             gridstride.distances(rows)
-        with pytest.raises(TypeError, match="gemm: a factor is a list with arrays in the memory of a device"):
+        with pytest.raises(TypeError, match="gemm: a is a list with arrays in the memory of a device"):
             gridstride.gemm(rows, np.ones((3, 2)))
 
 

@@ -1,4 +1,7 @@
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
@@ -55,9 +58,36 @@ def test_refused(rng):
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="a has 1 axes, with the shape \\[4\\], but has to have 2"):
         distances(a[0])
-    with pytest.raises(TypeError, match="the dtype of a is int64, but possible are float32, float64"):
-        distances([[1, 2]])
+    with pytest.raises(TypeError, match="the dtype of a is complex128, but possible are float32, float64"):
+        distances([[1j, 2]])
     with pytest.raises(ValueError, match='metric is "cosine", but possible are euclidean and sqeuclidean'):
         distances(a, metric="cosine")
     with pytest.raises(ValueError, match="nearest: "):
         nearest(a, a, k=4)
+
+
+def test_dtypes_are_promoted(device):
+    assert distances([[0, 0]], [[3, 4]], device=device).tolist() == [[5]]
+    for dtype in (np.int16, np.float16, np.float32, bool):
+        a = np.array([[0, 1]]).astype(dtype)
+        assert distances(a, np.array([[1.0, 1.0]]), device=device).tolist() == [[1]]
+        assert nearest(np.array([[1.0, 1.0]]), a, device=device).distances.tolist() == [[1]]
+    with pytest.raises(ValueError, match="distances: b has the integer 9007199254740993, which float64 would round"):
+        distances([[0.0]], [[2**53 + 1]])
+
+
+def test_the_columns_of_data_frames_belong_together():
+    points = {"x": [0.0, 1.0], "y": [10.0, 20.0]}
+    turned = {"y": [10.0], "x": [3.0]}
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        assert distances(make(points), make(turned), metric="sqeuclidean").tolist() == [[9], [104]]
+        assert nearest(make(turned), make(points)).indices.tolist() == [[0]]
+        assert distances(make(points), np.array([[0.0, 10.0]])).shape == (2, 1)
+        with pytest.raises(ValueError, match="distances: b has the columns x, z, but a has the columns x, y: select"):
+            distances(make(points), make({"x": [1.0], "z": [2.0]}))
+    assert distances(pd.DataFrame([[0.0, 1.0]]), pl.DataFrame(points)).shape == (1, 2)
+
+
+def test_one_row_is_singular():
+    with pytest.raises(ValueError, match="k is 2, but the database has 1 row: ask"):
+        nearest([[1.0]], [[1.0]], k=2)

@@ -1,7 +1,11 @@
 import edlib
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
+from gridstride.tensor_sketch import TensorSketch
 from gridstride import Alphabet, Sequences, edit_distance
 
 
@@ -97,4 +101,32 @@ def test_codes_beyond_the_alphabet_are_refused():
     for wrong in ([codes, letters], iter([codes, letters])):
         with pytest.raises(ValueError, match="edit_distance: sequence 1: there is the code 65 at position 0") as raised:
             edit_distance(encoded, wrong)
+        assert raised.value.index == 1
+
+
+def test_columns_of_text(device):
+    texts, others = ["GATTACA", "", "cafe"], ["CATTAGA", "A", "café"]
+    for kind in (pa.string(), pa.large_string(), pa.string_view()):
+        column = pa.array(others, kind)
+        assert edit_distance(texts, column, device=device).tolist() == [2, 1, 1]
+        assert edit_distance(pa.chunked_array([texts[:1], texts[1:]]), column, device=device).tolist() == [2, 1, 1]
+    assert edit_distance(pl.Series(texts), pd.Series(others)).tolist() == [2, 1, 1]
+    assert edit_distance(pa.array([b"\xe9"]), ["é"]).tolist() == [0]
+    sketcher = TensorSketch(8, 2)
+    np.testing.assert_array_equal(sketcher.sketch(pa.array(["ACGT", "GG"])), sketcher.sketch(["ACGT", "GG"]))
+    with pytest.raises(ValueError, match="sequence 1: 'X' .* is not a letter"):
+        sketcher.sketch(pa.array(["ACGT", "X"]))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter, pa.array, pl.Series, pd.Series])
+def test_the_text_that_is_wrong_is_named(kind):
+    with pytest.raises(ValueError, match="edit_distance: sequence 2:? .*has characters beyond U\\+00FF") as raised:
+        edit_distance(["a", "b", "c"], kind(["a", "é", "日"]))
+    assert raised.value.index == 2
+    with pytest.raises(ValueError, match="edit_distance: sequence 1:? .*(null|missing)") as raised:
+        edit_distance(["a", "b"], kind(["a", None]))
+    assert raised.value.index == 1
+    if kind in (list, tuple, iter):
+        with pytest.raises(TypeError, match="edit_distance: sequence 1: the dtype of a sequence is int64") as raised:
+            edit_distance(["a", "b"], kind(["a", 3]))
         assert raised.value.index == 1

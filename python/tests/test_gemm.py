@@ -66,7 +66,7 @@ def test_refused():
         gemm(a, a)
     with pytest.raises(ValueError, match=r"the product has the shape \(2, 2\), but c has the shape \(2,\)"):
         gemm(a, a.T, np.ones(2))
-    with pytest.raises(TypeError, match="the dtype of c is int64, but possible are float64"):
+    with pytest.raises(TypeError, match="the dtype of c is int64, but possible are float64$"):
         gemm(a, a.T, np.ones((2, 2), np.int64))
     with pytest.raises(TypeError, match="gemm: c is a list"):
         gemm(a, a.T, [[1.0, 1.0]] * 2, overwrite_c=True)
@@ -89,3 +89,19 @@ def test_masks_are_refused(rng):
         gemm(a, a, masked)
     with pytest.raises(TypeError, match="gemm: c is a masked array"):
         gemm(a, a, masked, overwrite_c=True)
+
+
+def test_factors_beyond_the_range(rng):
+    a = np.ones((2, 2), np.float32)
+    for name in ("alpha", "beta"):
+        for dtype in (np.float32, np.float16):
+            with pytest.raises(ValueError, match=f"gemm: {name} is 1e39, which is beyond the range of f32"):
+                gemm(a.astype(dtype), a.astype(dtype), np.ones((2, 2), np.float32), **{name: 1e39})
+    assert np.isinf(gemm(a, a, alpha=np.inf)).all() and gemm(a.astype(float), a.astype(float), alpha=1e39)[0, 0] == 2e39
+
+
+def test_the_order_of_scipy_is_named():
+    a = np.ones((2, 2))
+    for alpha in (1.0, 2, np.float32(1), np.array(1.0)):
+        with pytest.raises(TypeError, match=r"gemm: a is the number [12]: scipy's gemm begins with alpha, .* gemm\(a, b, alpha="):
+            gemm(alpha, a, a)

@@ -2,6 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import gridstride
 from gridstride import Device, matmul
 
 
@@ -118,10 +119,10 @@ def test_refused():
         matmul(a, a.T, out=np.zeros(4))
     with pytest.raises(ValueError, match="a has 4 axes and b has 2"):
         matmul(a[None, None], a.T)
-    with pytest.raises(TypeError, match="the dtype of a is int64, but possible are float32, float64, float16, bfloat16"):
-        matmul([[1]], [[1]])
-    with pytest.raises(TypeError, match="the dtype of b is float32, but possible are float64"):
-        matmul(a, a.T.astype(np.float32))
+    with pytest.raises(TypeError, match="the dtype of a is complex128, but possible are float32, float64, float16, bfloat16"):
+        matmul([[1j]], [[1]])
+    with pytest.raises(TypeError, match="the dtype of b is <U1, but possible are float64"):
+        matmul(a, [["x"], ["y"], ["z"]])
     with pytest.raises(TypeError, match="the dtype of a is >f8"):
         matmul(a.astype(">f8"), a.T)
     with pytest.raises(TypeError, match="the dtype of out is float32, but possible are float64"):
@@ -133,6 +134,13 @@ def test_refused():
             matmul(a, a.T, out=np.lib.stride_tricks.as_strided(np.zeros(9)[3:], (2, 2), strides))
     with pytest.raises(TypeError, match="the dtype of the result is float32, but has to be float64"):
         matmul(a, a.T, dtype=np.float32)
+    half = a.astype(np.float16)
+    with pytest.raises(TypeError, match="the result is float64, but possible for factors of float16 are float32 and float16"):
+        matmul(half, half.T, dtype=np.float64)
+    for dtype, out in (np.float32, np.float16), (np.float16, np.float32):
+        message = f"dtype is {np.dtype(dtype)}, but out has the dtype {np.dtype(out)}"
+        with pytest.raises(TypeError, match=message):
+            matmul(half, half.T, dtype=dtype, out=np.zeros((2, 2), out))
     with pytest.raises(TypeError, match="a is a masked array"):
         matmul(np.ma.masked_array(a, a > 0), a.T)
     with pytest.raises(TypeError, match="matmul: out is a masked array"):
@@ -152,3 +160,26 @@ def test_memory_limit(rng):
     limited = Device("cpu").with_memory_limit(2**16)
     assert limited.memory_limit == 2**16
     assert_product(matmul(a, a, device=limited), a, a, 2**-53)
+
+
+def test_factors_are_promoted_as_numpy_does(device, rng):
+    a = rng.standard_normal((3, 4))
+    for first in (np.float32, np.float64, np.float16, np.int8, np.int64, np.uint64, bool):
+        for second in (np.float32, np.float64, np.float16):
+            one, other = np.abs(a).astype(first), a.T.astype(second)
+            found = matmul(one, other, device=device)
+            expected = np.matmul(one, other)
+            # Sums of factors of 16 bits are float32.
+            assert found.dtype == (np.float32 if expected.dtype == np.float16 else expected.dtype)
+            np.testing.assert_allclose(found, np.matmul(one, other, dtype=np.float64), rtol=0, atol=2e-2 if np.float16 in (first, second) else 1e-5)
+    assert (matmul([[1, 2], [3, 4]], [[1, 0], [0, 1]], device=device) == [[1, 2], [3, 4]]).all()
+    assert matmul([[1, 2]], np.ones((2, 1)), device=device).dtype == np.float64
+    assert matmul(a.astype(np.float32), a.T.astype(ml_dtypes.bfloat16), device=device).dtype == np.float32
+    assert gridstride.gemm([[1, 2]], [[3], [4]], device=device).tolist() == [[11]]
+
+
+def test_integers_that_are_no_float64():
+    for wrong in ([[2**53 + 1]], np.array([[2**64 - 1]], np.uint64)):
+        with pytest.raises(ValueError, match="matmul: a has the integer [0-9]+, which float64 would round") as raised:
+            matmul(wrong, [[1]])
+        assert raised.value.index == 0

@@ -33,10 +33,17 @@ def test_annotations_have_the_names_of_the_library():
     found = set()
     for file in sorted(Path(gridstride.__file__).parent.glob("*.py*")):
         for argument in ast.walk(ast.parse(file.read_text())):
-            if isinstance(argument, ast.arg) and argument.arg in names and "Literal" in ast.dump(argument):
+            # An argument of a function, or of the functions with the keywords of a TypedDict.
+            if isinstance(argument, ast.arg):
+                name = argument.arg
+            elif isinstance(argument, ast.AnnAssign) and isinstance(argument.target, ast.Name):
+                name = argument.target.id
+            else:
+                continue
+            if name in names and "Literal" in ast.dump(argument):
                 literals = {part.value for part in ast.walk(argument.annotation) if isinstance(part, ast.Constant)}
-                assert literals - {None} == names[argument.arg], (file.name, argument.lineno, argument.arg)
-                found.add(argument.arg)
+                assert literals - {None} == names[name], (file.name, argument.lineno, name)
+                found.add(name)
     # The argument dtype takes the types of numpy.
     assert found == names.keys() - {"dtype"}
 

@@ -164,3 +164,18 @@ def test_errors_name_the_sequence():
     with pytest.raises(ValueError, match="sketch: sequence 5: 'N'") as raised:
         TensorSketch(8, 2).sketch(["ACGT"] * 5 + ["ACGTN", "AC"])
     assert raised.value.index == 5
+
+
+def test_messages_have_the_names_of_python():
+    session = TensorSketch(8, 2).session()
+    session.finish()
+    for name, call in {
+        "push": lambda: session.push("A"),
+        "end_sequence": session.end_sequence,
+        "take_finished": session.take_finished,
+        "finish": session.finish,
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name}: the session has ended with finish: begin another"):
+            call()
+    with pytest.raises(OverflowError, match="use normalize=True, dtype='float64' or shorter tuples"):
+        TensorSketch(1, 8, alphabet=Alphabet("a"), tables=([[0] * 8], [[1] * 8])).sketch(["a" * 400_000])

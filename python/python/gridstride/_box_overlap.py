@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import rows_of
 from ._core import DeviceArray
 from ._types import Devices, OnDevice, Stream
 
@@ -117,16 +116,16 @@ def box_overlap(
 ) -> DeviceOverlaps: ...
 @overload
 def box_overlap(
-    set1: ArrayLike,
-    set2: ArrayLike | None = None,
+    set1: ArrayLike | Any,
+    set2: ArrayLike | Any | None = None,
     *,
     algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
     device: Devices | None = None,
     stream: Stream | None = None,
 ) -> Overlaps: ...
 def box_overlap(
-    set1: ArrayLike | OnDevice,
-    set2: ArrayLike | OnDevice | None = None,
+    set1: ArrayLike | OnDevice | Any,
+    set2: ArrayLike | OnDevice | Any | None = None,
     *,
     algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
     device: Devices | None = None,
@@ -138,11 +137,14 @@ def box_overlap(
 
     Parameters
     ----------
-    set1 : array_like or device array
-        A box in each row: minX, minY, minZ, maxX, maxY, maxZ, or without Z. float32, float64 or int32. Limits may be
-        infinite.
-    set2 : array_like or device array, optional
-        Boxes with as many columns and the same dtype. Without them, the result is the pairs (i, j), i < j, of `set1`.
+    set1 : array_like, data frame or device array
+        A box in each row: minX, minY, minZ, maxX, maxY, maxZ, or without Z. float32, float64 or int32; other integers
+        become int32 or float64, whichever has them exactly. Limits may be infinite. The columns of a data frame of pandas
+        or polars, or a table of pyarrow, go by their names, in any order: minX, xmin, x_min, left, west or x1, and so on;
+        other names are refused. Arrays, and data frames whose columns have numbers, go by position.
+    set2 : array_like, data frame or device array, optional
+        Boxes with as many columns. Without them, the result is the pairs (i, j), i < j, of `set1`. If the dtypes differ,
+        both sets become what numpy promotes them to.
     algorithm : {'auto', 'brute_force', 'indexed'}
         'brute_force' tests every pair. 'indexed' builds a tree of the second set. 'auto' chooses.
     device : Device, str, or several of them, optional
@@ -162,7 +164,8 @@ def box_overlap(
     TypeError
         For other dtypes.
     ValueError
-        If the sets do not have 4 or 6 columns each, or a row has NaN or a minimum above its maximum.
+        If the sets do not have 4 or 6 columns each, a row has NaN or a minimum above its maximum, or the names of the
+        columns of a data frame are unknown or ambiguous.
 
     Examples
     --------
@@ -182,17 +185,15 @@ def box_overlap(
     array([[ True,  True],
            [False, False]])
     """
-    offsets, indices = _core.box_overlap(set1, set2, algorithm=algorithm, device=device, stream=stream)
-    count = len(offsets) - 1
-    others: Any = set2
+    offsets, indices, shape = _core.box_overlap(set1, set2, algorithm=algorithm, device=device, stream=stream)
     if isinstance(offsets, DeviceArray):
-        return DeviceOverlaps(offsets, indices, (count, count if others is None else rows_of(others)))
-    return Overlaps(offsets, indices, (count, count if others is None else np.shape(others)[0]))
+        return DeviceOverlaps(offsets, indices, shape)
+    return Overlaps(offsets, indices, shape)
 
 
 def box_overlap_counts(
-    set1: ArrayLike,
-    set2: ArrayLike | None = None,
+    set1: ArrayLike | Any,
+    set2: ArrayLike | Any | None = None,
     *,
     algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
     device: Devices | None = None,
@@ -234,8 +235,8 @@ class OverlapSlice(NamedTuple):
 
 
 def box_overlap_slices(
-    set1: ArrayLike,
-    set2: ArrayLike | None = None,
+    set1: ArrayLike | Any,
+    set2: ArrayLike | Any | None = None,
     *,
     max_pairs: int,
     algorithm: Literal["auto", "brute_force", "indexed"] = "auto",
@@ -272,6 +273,4 @@ def box_overlap_slices(
     range(2, 3) [1 2]
     """
     slices = _core.box_overlap_slices(set1, set2, max_pairs, algorithm=algorithm, device=device)
-    columns = np.shape(set1 if set2 is None else set2)[0]
-    for start, end, (offsets, indices) in slices:
-        yield OverlapSlice(range(start, end), Overlaps(offsets, indices, (end - start, columns)))
+    return (OverlapSlice(range(start, end), Overlaps(*overlaps)) for start, end, overlaps in slices)

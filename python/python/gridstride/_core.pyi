@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self
 
+from .time_series import Buckets, Point, Span
+
 __all__ = [
     "METHODS",
     "Alphabet",
@@ -32,10 +34,9 @@ __all__ = [
     "gemm",
     "gpus",
     "gunzip",
-    "lists_device_arrays",
     "matmul",
     "nearest",
-    "on_device",
+    "on_host",
     "parse_fasta",
     "round_timestamps",
     "slide_distances",
@@ -193,18 +194,13 @@ class TensorSketch:
 @final
 class BoxSlices:
     def __iter__(self) -> Self: ...
-    def __next__(self) -> tuple[int, int, tuple[NDArray[np.int64], NDArray[np.int32]]]: ...
+    def __next__(self) -> tuple[int, int, tuple[NDArray[np.int64], NDArray[np.int32], tuple[int, int]]]: ...
 
 @final
 class Summaries:
-    @property
-    def starts(self) -> NDArray[np.int64]: ...
-    @property
-    def offsets(self) -> NDArray[np.int64]: ...
-    def resample(self, every: int) -> Summaries: ...
-    def agg(
-        self, methods: Sequence[str], *, ddof: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.float64]]]: ...
+    def __len__(self) -> int: ...
+    def resample(self, every: Span) -> Summaries: ...
+    def agg(self, methods: str | Sequence[str] = "mean", *, ddof: int = 1) -> Buckets: ...
 
 def matmul(
     a: Any,
@@ -216,8 +212,7 @@ def matmul(
     device: _Devices | None,
     stream: _Stream | None,
 ) -> Any: ...
-def on_device(array: object) -> bool: ...
-def lists_device_arrays(object: object) -> bool: ...
+def on_host(operation: str, name: str, array: object) -> NDArray[Any]: ...
 def distances(
     a: Any, b: Any, *, metric: str, out: Any, device: _Devices | None, stream: _Stream | None
 ) -> Any: ...
@@ -233,18 +228,19 @@ def edit_distances(
 ) -> NDArray[np.int64]: ...
 def box_overlap(
     set1: Any, set2: Any, *, algorithm: str, device: _Devices | None, stream: _Stream | None
-) -> tuple[Any, Any]: ...
+) -> tuple[Any, Any, tuple[int, int]]: ...
 def gunzip(compressed: bytes) -> bytes: ...
 def parse_fasta(text: bytes, *, alphabet: str | Alphabet, unknown: str) -> tuple[list[str], Sequences]: ...
-def from_arrow(column: object) -> tuple[NDArray[Any], NDArray[np.bool_] | None, str | None, str | None]: ...
+def from_arrow(column: object) -> tuple[NDArray[Any], list[bool] | None] | None: ...
 def aggregate(
     timestamps: Any,
     values: Any,
+    every: Span,
+    methods: str | Sequence[str],
     *,
-    offsets: Sequence[int] | None,
-    every: int,
-    origin: int,
-    methods: Sequence[str],
+    series: Any,
+    offsets: Any,
+    origin: Point,
     fill: float | str | None,
     nan: str,
     ddof: int,
@@ -253,23 +249,20 @@ def aggregate(
     sort: bool,
     device: _Devices | None,
     stream: _Stream | None,
-) -> tuple[NDArray[np.int64], Any, list[Any]]: ...
+) -> Any: ...
 def round_timestamps(
-    timestamps: Any,
-    *,
-    every: int,
-    origin: int,
-    out: Any,
-    device: _Devices | None,
-    stream: _Stream | None,
+    timestamps: Any, every: Span, *, origin: Point, out: Any, device: _Devices | None, stream: _Stream | None
 ) -> Any: ...
 def gemm(
     a: ArrayLike,
     b: ArrayLike,
-    c: NDArray[Any],
+    c: ArrayLike | None,
     *,
     alpha: float,
     beta: float,
+    trans_a: bool,
+    trans_b: bool,
+    overwrite_c: bool,
     precision: str,
     device: _Devices | None,
 ) -> NDArray[Any]: ...
@@ -304,16 +297,17 @@ def box_overlap_slices(
     set1: ArrayLike, set2: ArrayLike | None, max_pairs: int, *, algorithm: str, device: _Devices | None
 ) -> BoxSlices: ...
 def bucket_counts(
-    timestamps: NDArray[Any], *, every: int, origin: int, device: _Devices | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+    timestamps: Any, every: Span, *, origin: Point, device: _Devices | None
+) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
 def choices() -> list[tuple[str, list[str]]]: ...
 def summarize(
-    timestamps: NDArray[Any],
-    values: NDArray[Any],
+    timestamps: Any,
+    values: Any,
+    every: Span,
     *,
-    offsets: Sequence[int] | None,
-    every: int,
-    origin: int,
+    series: Any,
+    offsets: Any,
+    origin: Point,
     nan: str,
     duplicates: str,
     sort: bool,

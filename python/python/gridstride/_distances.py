@@ -1,4 +1,4 @@
-from typing import Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,8 @@ def distances(
 ) -> DeviceArray: ...
 @overload
 def distances(
-    a: ArrayLike,
-    b: ArrayLike | None = None,
+    a: ArrayLike | Any,
+    b: ArrayLike | Any | None = None,
     *,
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
     out: NDArray[np.float64] | None = None,
@@ -29,8 +29,8 @@ def distances(
     stream: Stream | None = None,
 ) -> NDArray[np.float64]: ...
 def distances(
-    a: ArrayLike | OnDevice,
-    b: ArrayLike | OnDevice | None = None,
+    a: ArrayLike | OnDevice | Any,
+    b: ArrayLike | OnDevice | Any | None = None,
     *,
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
     out: NDArray[np.float64] | OnDevice | None = None,
@@ -43,10 +43,11 @@ def distances(
 
     Parameters
     ----------
-    a : array_like or device array
-        Of shape (n, d), float32 or float64.
-    b : array_like or device array, optional
-        Of shape (m, d), with the same dtype. Without `b`, the distances of the rows of `a` to each other, each of
+    a : array_like, data frame or device array
+        Of shape (n, d), float32 or float64. Other floats, integers and bools become what numpy promotes both to, at least
+        float32, and must not be rounded.
+    b : array_like, data frame or device array, optional
+        Of shape (m, d). If both are data frames, their columns belong together by their names. Without `b`, the distances of the rows of `a` to each other, each of
         which is computed once.
     metric : {'euclidean', 'sqeuclidean'}
         √Σ(a − b)², or Σ(a − b)².
@@ -122,8 +123,8 @@ def nearest(
 ) -> DeviceNearest: ...
 @overload
 def nearest(
-    queries: ArrayLike,
-    database: ArrayLike,
+    queries: ArrayLike | Any,
+    database: ArrayLike | Any,
     k: int = 1,
     *,
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
@@ -131,8 +132,8 @@ def nearest(
     stream: Stream | None = None,
 ) -> Nearest: ...
 def nearest(
-    queries: ArrayLike | OnDevice,
-    database: ArrayLike | OnDevice,
+    queries: ArrayLike | OnDevice | Any,
+    database: ArrayLike | OnDevice | Any,
     k: int = 1,
     *,
     metric: Literal["euclidean", "sqeuclidean"] = "euclidean",
@@ -146,10 +147,10 @@ def nearest(
 
     Parameters
     ----------
-    queries : array_like or device array
-        Of shape (n, d), float32 or float64.
-    database : array_like or device array
-        Of shape (m, d), with the same dtype.
+    queries : array_like, data frame or device array
+        Of shape (n, d), with the dtypes of `distances`.
+    database : array_like, data frame or device array
+        Of shape (m, d). If both are data frames, their columns belong together by their names.
     k : int
         The number of rows to find, at most m, and at most 1024 on GPUs.
     metric : {'euclidean', 'sqeuclidean'}

@@ -34,7 +34,8 @@ def edit_distance(
     ----------
     a, b : str, bytes, Sequences, or iterables of str, bytes and uint8 arrays
         Two texts, or sequences of which each of `a` is compared with that of `b` with the same index. Letters are bytes;
-        the characters of str are those up to U+00FF. A bytearray and a memoryview of bytes are texts too.
+        the characters of str are those up to U+00FF. A bytearray and a memoryview of bytes are texts too, and columns of text
+        of polars, pandas and pyarrow are sequences.
     limit : int, optional
         The largest distance of interest. Smaller limits take less time.
     device : Device, str, or several of them, optional
@@ -49,7 +50,7 @@ def edit_distance(
     ------
     ValueError
         If `a` and `b` have different numbers of sequences, characters beyond U+00FF, or codes beyond the alphabet of the
-        other.
+        other. The attribute ``index`` says which sequence is wrong.
 
     Examples
     --------

@@ -45,8 +45,9 @@ def matmul(
     ----------
     a, b : array_like or device arrays
         Of shapes (m, k) and (k, n), (m, k) and (k,), or (k,) and (k, n). With a first axis more, arrays are batches of
-        matrices; a batch of one matrix, or a matrix, is combined with each matrix of the other batch. Both have the
-        same dtype: float32, float64, float16, or bfloat16 of ml_dtypes. Arrays may have any strides.
+        matrices; a batch of one matrix, or a matrix, is combined with each matrix of the other batch. float32, float64,
+        float16, or bfloat16 of ml_dtypes. Factors of different dtypes become what numpy promotes them to, and integers and
+        bools become float64, which must not round them; device arrays have the same dtype. Arrays may have any strides.
     precision : {'full', 'tf32', 'bf16x6'}, optional
         The precision of products of float32. 'full', the default, multiplies and sums in float32. 'tf32' takes the
         upper 19 bits of each number, on tensor cores. 'bf16x6' has about the accuracy of 'full' on tensor cores.
@@ -72,7 +73,7 @@ def matmul(
     TypeError
         For other dtypes.
     ValueError
-        If the shapes do not match.
+        If the shapes do not match, or float64 would round an integer.
     MemoryError
         If the memory of the host or of a device does not suffice.
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import on_host
 from ._distances import Nearest
 from ._types import Devices
 
@@ -158,7 +157,7 @@ def slide_nearest(
 def _windows(function: str, name: str, windows: _Windows) -> tuple[ArrayLike, list[int]]:
     """Returns the rows of all windows, and the offsets of the sequences."""
     if isinstance(windows, Windows):
-        offsets = on_host(f"{function}: the offsets of {name}", windows.offsets)
+        offsets = _core.on_host(function, f"the offsets of {name}", windows.offsets)
         if offsets.ndim != 1 or (offsets.size > 0 and offsets.dtype.kind not in "iu"):
             raise TypeError(f"{function}: the offsets of {name} have to be integers with one axis")
         if (offsets < 0).any():
@@ -172,7 +171,7 @@ def _windows(function: str, name: str, windows: _Windows) -> tuple[ArrayLike, li
             f"{function}: {name} has {windows.ndim} axes, with the shape {windows.shape}, but has to have 3, or be a list of "
             "arrays, or Windows"
         )
-    arrays = [on_host(f"{function}: a sequence of {name}", array) for array in windows]
+    arrays = [_core.on_host(function, f"a sequence of {name}", array) for array in windows]
     for index, array in enumerate(arrays):
         if array.ndim != 2:
             raise ValueError(f"{function}: sequence {index} of {name} has {array.ndim} axes, but has to have 2")

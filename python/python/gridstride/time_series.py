@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._columns import Column, column_of, grouped, in_unit, offsets_of, rows_of
-from ._durations import point_in, span_in
-from ._core import DeviceArray
+from ._core import DeviceArray, Summaries
 from ._types import Devices, OnDevice, Stream
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from typing_extensions import Unpack
 
 __all__ = [
     "METHODS",
@@ -35,6 +35,13 @@ METHODS: dict[str, str] = dict(_core.METHODS)
 """What `aggregate` computes, by name, except percentiles and rates."""
 
 
+#: The argument ``every``: in the unit of the timestamps, or with a unit.
+Span: TypeAlias = int | str | timedelta | np.timedelta64
+
+#: The argument ``origin``.
+Point: TypeAlias = int | datetime | np.datetime64
+
+
 class Buckets(Mapping[str, NDArray[np.float64]]):
     """The buckets that have points: the result of `aggregate`, a mapping from methods to arrays.
 
@@ -42,8 +49,9 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
     ----------
     starts : ndarray
         The start of each bucket, with the dtype of the timestamps.
-    labels : ndarray or None
-        The label of each series, if there are labels.
+    labels : ndarray, column or None
+        The label of each series, sorted, if there are labels. They have the type of the labels of the points: an
+        array of pandas for pandas' extension types, such as a Categorical, a Series of polars, an Array of pyarrow.
     offsets : ndarray
         int64: where the buckets of each series begin, and where the last ones end.
     """
@@ -53,7 +61,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         starts: NDArray[Any],
         columns: dict[str, NDArray[np.float64]],
         offsets: NDArray[np.int64],
-        labels: NDArray[Any] | None,
+        labels: Any,
         zone: Any,
     ) -> None:
         self.starts = starts
@@ -74,10 +82,17 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
     def __repr__(self) -> str:
         return f"<Buckets: {', '.join(self)} of {len(self.starts)} buckets>"
 
+    def _series(self) -> NDArray[np.int64] | None:
+        """The number of each bucket's series, if there are several."""
+        if self.labels is None and len(self.offsets) == 2:
+            return None
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame with a column for each method.
 
-        Its index is the starts, in the time zone of the timestamps, behind the series if there are several.
+        Its index is the starts, in the time zone of the timestamps, behind the series if there are several: the labels,
+        or the numbers of the series. It is sorted by the series, and exact.
 
         Raises
         ------
@@ -92,12 +107,102 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
             raise ValueError(f"to_pandas: the starts are {dtype}, and the finest unit of pandas is ns: round them first")
         if self._zone is not None:
             starts = pd.DatetimeIndex(starts, tz="UTC").tz_convert(self._zone)
-        if self.labels is None and len(self.offsets) == 2:
+        series = self._series()
+        if series is None:
             return pd.DataFrame(self._columns, index=starts)
-        labels = np.arange(len(self.offsets) - 1) if self.labels is None else self.labels
-        labels = np.repeat(labels, np.diff(self.offsets))
+        labels: Any = series
+        if self.labels is not None:
+            own = self.labels
+            if _package(own) in ("polars", "pyarrow"):
+                own = own.to_pandas().array
+            labels = own.take(series)
         index = pd.MultiIndex.from_arrays([labels, starts], names=["series", "start"])
         return pd.DataFrame(self._columns, index=index)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table of pyarrow with the columns series, if there are several, start, and one for each method.
+
+        Rows are sorted by the series, and by the start within a series. Starts are timestamps in the time zone of the
+        points, exact: minutes, hours and weeks, which Arrow does not have, become seconds, and days dates.
+
+        Raises
+        ------
+        ValueError
+            If the unit of the starts is below nanoseconds.
+        """
+        import pyarrow as pa
+
+        names, columns = ["start", *self], [self._arrow_starts(), *self._columns.values()]
+        series = self._series()
+        if series is not None:
+            labels: Any = series
+            if self.labels is not None:
+                labels = self.labels
+                if _package(labels) == "polars":
+                    labels = labels.to_arrow()
+                labels = pa.array(labels)
+                if pa.types.is_string_view(labels.type):
+                    # pyarrow does not take elements of this type.
+                    labels = labels.cast(pa.large_string())
+                labels = labels.take(pa.array(series))
+            names, columns = ["series", *names], [labels, *columns]
+        return pa.table(columns, names=names)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a data frame of polars with the columns series, if there are several, start, and one for each method.
+
+        Rows are sorted by the series, and by the start within a series. Starts are datetimes in the time zone of the
+        points, exact: units that polars does not have become milliseconds, and days dates.
+
+        Raises
+        ------
+        ValueError
+            If the unit of the starts is below nanoseconds.
+        """
+        import polars as pl
+
+        starts = self._exact_starts("to_polars", {"s": "ms", "m": "ms", "h": "ms", "W": "D"})
+        start = pl.Series("start", starts)
+        if self._zone is not None:
+            start = start.dt.replace_time_zone("UTC").dt.convert_time_zone(str(self._zone))
+        columns = [start, *(pl.Series(method, column) for method, column in self._columns.items())]
+        series = self._series()
+        if series is None:
+            return pl.DataFrame(columns)
+        labels = pl.Series("series", series)
+        if self.labels is not None:
+            own = self.labels
+            if _package(own) == "pandas":
+                import pandas as pd
+
+                own = pl.from_pandas(pd.Series(own))
+            labels = pl.Series("series", own).gather(series)
+        return pl.DataFrame([labels, *columns])
+
+    def _arrow_starts(self) -> pa.Array:
+        import pyarrow as pa
+
+        starts = self._exact_starts("to_arrow", {"m": "s", "h": "s", "W": "D"})
+        if self._zone is None:
+            return pa.array(starts)
+        unit, _ = np.datetime_data(starts.dtype)
+        return pa.array(starts.view(np.int64), pa.int64()).cast(pa.timestamp(unit, str(self._zone)))
+
+    def _exact_starts(self, function: str, units: dict[str, str]) -> NDArray[Any]:
+        """The starts in a unit that a package has."""
+        if self.starts.dtype.kind != "M":
+            return self.starts
+        unit, _ = np.datetime_data(self.starts.dtype)
+        if unit in ("ps", "fs", "as"):
+            raise ValueError(f"{function}: the starts are {self.starts.dtype}, and the finest unit is ns: round them first")
+        exact = self.starts.astype(f"M8[{units.get(unit, unit)}]")
+        if (exact.astype(self.starts.dtype) != self.starts).any():
+            raise ValueError(f"{function}: the starts are {self.starts.dtype}, beyond the range of {exact.dtype}")
+        return exact
+
+
+def _package(column: object) -> str:
+    return type(column).__module__.partition(".")[0]
 
 
 class DeviceBuckets(Mapping[str, DeviceArray]):
@@ -134,6 +239,20 @@ class DeviceBuckets(Mapping[str, DeviceArray]):
         return Buckets(self.starts.numpy(), columns, self.offsets, None, None)
 
 
+class _Options(TypedDict, total=False):
+    """The keywords of `aggregate` for arrays of the host and of a device."""
+
+    offsets: ArrayLike | None
+    fill: float | Literal["previous"] | None
+    nan: Literal["skip", "propagate"]
+    ddof: int
+    singletons: Literal["nan", "drop"]
+    duplicates: Literal["keep", "first", "last"]
+    sort: bool
+    device: Devices | None
+    stream: Stream | None
+
+
 @overload
 def aggregate(
     timestamps: OnDevice,
@@ -141,50 +260,34 @@ def aggregate(
     every: int,
     methods: str | Sequence[str] = "mean",
     *,
-    offsets: ArrayLike | None = None,
     origin: int = 0,
-    fill: float | Literal["previous"] | None = None,
-    nan: Literal["skip", "propagate"] = "skip",
-    ddof: int = 1,
-    singletons: Literal["nan", "drop"] = "nan",
-    duplicates: Literal["keep", "first", "last"] = "keep",
-    sort: bool = False,
-    device: Devices | None = None,
-    stream: Stream | None = None,
+    **options: Unpack[_Options],
 ) -> DeviceBuckets: ...
 @overload
 def aggregate(
     timestamps: ArrayLike | Any,
     values: ArrayLike | Any,
-    every: int | str | timedelta | np.timedelta64,
+    every: Span,
     methods: str | Sequence[str] = "mean",
     *,
     series: ArrayLike | Any | None = None,
-    offsets: ArrayLike | None = None,
-    origin: int | datetime | np.datetime64 = 0,
-    fill: float | Literal["previous"] | None = None,
-    nan: Literal["skip", "propagate"] = "skip",
-    ddof: int = 1,
-    singletons: Literal["nan", "drop"] = "nan",
-    duplicates: Literal["keep", "first", "last"] = "keep",
-    sort: bool = False,
-    device: Devices | None = None,
-    stream: Stream | None = None,
+    origin: Point = 0,
+    **options: Unpack[_Options],
 ) -> Buckets: ...
 def aggregate(
-    timestamps: ArrayLike | Any,
-    values: ArrayLike | Any,
-    every: int | str | timedelta | np.timedelta64,
+    timestamps: Any,
+    values: Any,
+    every: Any,
     methods: str | Sequence[str] = "mean",
     *,
-    series: ArrayLike | Any | None = None,
-    offsets: ArrayLike | None = None,
-    origin: int | datetime | np.datetime64 = 0,
-    fill: float | Literal["previous"] | None = None,
-    nan: Literal["skip", "propagate"] = "skip",
+    series: Any = None,
+    offsets: Any = None,
+    origin: Any = 0,
+    fill: float | str | None = None,
+    nan: str = "skip",
     ddof: int = 1,
-    singletons: Literal["nan", "drop"] = "nan",
-    duplicates: Literal["keep", "first", "last"] = "keep",
+    singletons: str = "nan",
+    duplicates: str = "keep",
     sort: bool = False,
     device: Devices | None = None,
     stream: Stream | None = None,
@@ -197,18 +300,21 @@ def aggregate(
     Parameters
     ----------
     timestamps : array_like, column or device array
-        int64 in any unit, or datetime64, not descending within a series; int64 on a device. Columns of pandas, polars and pyarrow may have
-        time zones; buckets are those of UTC.
+        Integers in any unit, datetimes or dates, not descending within a series; int64 on a device. Columns of pandas, polars
+        and pyarrow may have time zones; buckets are those of UTC.
     values : array_like, column or device array
-        A number for each timestamp, float32 or float64. Nulls of polars, pyarrow and pandas are no points.
+        A number for each timestamp: floats, or integers and bools, which become float64 and must not be rounded by it;
+        float32 or float64 on a device. Nulls of polars, pyarrow and pandas are no points.
     every : int, str, timedelta or timedelta64
         The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '1.5h' or '1d'; the
         units are ns, us, ms, s, m or min, h, d and w.
     methods : str or sequence of str
         What to compute: names in `METHODS`, which says what each is, such as 'mean' or 'std'; percentiles as 'p95';
-        and each of them behind 'rate:', which means the differences of successive values.
+        and each of them behind 'rate:', which means the differences of successive values. Each only once.
     series : array_like or column, optional
-        The label of each point's series. The points of a series need not be neighbours, but are not copied if they are.
+        The label of each point's series: texts, numbers, dates or a categorical, all of one type and none missing. The points
+        of a series need not be neighbours. Results are in the order of the labels, as those of pandas' ``groupby``: sorted,
+        and those of a Categorical of pandas, an Enum of polars and a dictionary of pyarrow in the order of the categories.
     offsets : array_like, optional
         Where each series begins, and where the last one ends, in place of labels.
     origin : int, datetime or datetime64
@@ -241,9 +347,10 @@ def aggregate(
     Raises
     ------
     TypeError
-        For other dtypes.
+        For other dtypes, and for labels of several types.
     ValueError
-        If timestamps descend, are null, or are not as many as values, and for other arguments that do not fit.
+        If timestamps descend, are null, or are not as many as values, if a label is missing, and for other arguments that
+        do not fit.
 
     Examples
     --------
@@ -262,147 +369,31 @@ def aggregate(
     2026-01-01 00:00:00    2.0   2.0
     2026-01-01 00:00:35    1.0   8.0
     """
-    methods = [methods] if isinstance(methods, str) else list(methods)
-    if _core.on_device(timestamps) or _core.on_device(values):
-        if series is not None:
-            raise ValueError("aggregate: series are labels in the memory of the host: pass offsets with device arrays")
-        found, starts, columns = _core.aggregate(
-            timestamps,
-            values,
-            offsets=None if offsets is None else offsets_of("aggregate", offsets, rows_of(timestamps)).tolist(),
-            every=span_in(None, every),
-            origin=point_in(None, origin),
-            methods=methods,
-            fill=fill,
-            nan=nan,
-            ddof=ddof,
-            singletons=singletons,
-            duplicates=duplicates,
-            sort=sort,
-            device=device,
-            stream=stream,
-        )
-        return DeviceBuckets(starts, dict(zip(methods, columns, strict=True)), found)
-    points = _points("aggregate", timestamps, values, series, offsets)
-    with points.errors():
-        found, starts, columns = _core.aggregate(
-            points.ticks,
-            points.values,
-            offsets=points.offsets,
-            every=span_in(points.times.unit, every),
-            origin=point_in(points.times.unit, origin),
-            methods=methods,
-            fill=fill,
-            nan=nan,
-            ddof=ddof,
-            singletons=singletons,
-            duplicates=duplicates,
-            sort=sort,
-            device=device,
-            stream=stream,
-        )
-    times = points.times
-    columns_of = dict(zip(methods, columns, strict=True))
-    return Buckets(in_unit(times.unit, starts), columns_of, found, points.labels, times.zone)
-
-
-class _Points(NamedTuple):
-    """The points of a call, without nulls, those of a series after each other."""
-
-    times: Column
-    ticks: NDArray[Any]
-    values: NDArray[Any]
-    offsets: list[int] | None
-    labels: NDArray[Any] | None
-    #: Which of the caller's points each point is, if they differ.
-    places: NDArray[np.intp] | None
-
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Gives the library's exceptions about a timestamp the caller's index."""
-        try:
-            yield
-        except ValueError as error:
-            index = getattr(error, "index", None)
-            if index is not None and self.places is not None and "timestamp" in str(error):
-                error.index = int(self.places[index])  # type: ignore[attr-defined]
-                error.args = (str(error).replace(f"at index {index}", f"at index {self.places[index]}"),)
-            raise
-
-
-def _refusal(message: str, index: int) -> ValueError:
-    """Returns an exception about one element."""
-    error = ValueError(message)
-    error.index = index  # type: ignore[attr-defined]
-    return error
-
-
-def _require_offsets(function: str, offsets: NDArray[np.intp], count: int) -> None:
-    """Fails unless offsets ascend from 0 to `count`, the number of points."""
-    if offsets.size == 0:
-        # The library refuses them.
-        return
-    descents = np.flatnonzero(offsets[1:] < offsets[:-1]) + 1
-    if descents.size > 0:
-        index = int(descents[0])
-        message = f"offset {offsets[index]} at index {index} is below the one before it, {offsets[index - 1]}"
-        raise _refusal(f"{function}: {message}", index)
-    first, last = offsets[0], offsets[-1]
-    if first != 0 or last != count:
-        message = f"the offsets go from {first} to {last}, and have to go from 0 to the number of points, {count}"
-        raise _refusal(f"{function}: {message}", 0 if first != 0 else offsets.size - 1)
-
-
-def _times(function: str, timestamps: ArrayLike | Any) -> Column:
-    """Takes a column of timestamps, without nulls and NaT."""
-    times = column_of(timestamps)
-    if times.valid is not None:
-        index = int(np.argmin(times.valid))
-        raise _refusal(f"{function}: timestamp {index} is null", index)
-    if times.unit is not None and len(times.elements) > 0:
-        # NaT is the least int64.
-        ticks = times.ticks()
-        index = int(np.argmin(ticks))
-        if ticks[index] == np.iinfo(np.int64).min:
-            raise _refusal(f"{function}: timestamp {index} is NaT", index)
-    return times
-
-
-def _points(
-    function: str,
-    timestamps: ArrayLike | Any,
-    values: ArrayLike | Any,
-    series: ArrayLike | Any | None,
-    offsets: ArrayLike | None,
-) -> _Points:
-    times, column = _times(function, timestamps), column_of(values)
-    if series is not None and offsets is not None:
-        raise ValueError(f"{function}: there are series and offsets, of which one is enough")
-    ticks, elements, valid = times.ticks(), column.elements, column.valid
-    labels, places = None, None
-    ends = None if offsets is None else offsets_of(function, offsets, len(ticks))
-    # The library refuses other lengths.
-    if len(ticks) == len(elements):
-        if series is not None:
-            labels, ends, places = grouped(function, series, len(ticks))
-            if places is not None:
-                ticks, elements = ticks[places], elements[places]
-                valid = None if valid is None else valid[places]
-        if valid is not None:
-            if ends is not None:
-                # Without the nulls, wrong offsets could be right.
-                _require_offsets(function, ends, len(ticks))
-                ends = np.concatenate(([0], np.cumsum(valid)))[ends]
-            ticks, elements = ticks[valid], elements[valid]
-            places = np.flatnonzero(valid) if places is None else places[valid]
-    return _Points(times, ticks, elements, None if ends is None else ends.tolist(), labels, places)
+    found: Buckets | DeviceBuckets = _core.aggregate(
+        timestamps,
+        values,
+        every,
+        methods,
+        series=series,
+        offsets=offsets,
+        origin=origin,
+        fill=fill,
+        nan=nan,
+        ddof=ddof,
+        singletons=singletons,
+        duplicates=duplicates,
+        sort=sort,
+        device=device,
+        stream=stream,
+    )
+    return found
 
 
 def round_timestamps(
     timestamps: ArrayLike | Any,
-    every: int | str | timedelta | np.timedelta64,
+    every: Span,
     *,
-    origin: int | datetime | np.datetime64 = 0,
+    origin: Point = 0,
     out: NDArray[np.int64 | np.datetime64] | OnDevice | None = None,
     device: Devices | None = None,
     stream: Stream | None = None,
@@ -412,7 +403,7 @@ def round_timestamps(
     Parameters
     ----------
     timestamps : array_like, column or device array
-        int64 in any unit, or datetime64, in any order; int64 on a device.
+        Integers in any unit, datetimes or dates, in any order; int64 on a device.
     every : int, str, timedelta or timedelta64
         The length of a bucket, as in `aggregate`.
     origin : int, datetime or datetime64
@@ -444,17 +435,7 @@ def round_timestamps(
     >>> time_series.round_timestamps(np.array([-1, 0, 34, 36]), 35)
     array([-35,   0,   0,  35])
     """
-    if _core.on_device(timestamps):
-        every, origin = span_in(None, every), point_in(None, origin)
-        return _core.round_timestamps(timestamps, every=every, origin=origin, out=out, device=device, stream=stream)
-    times = _times("round_timestamps", timestamps)
-    every, origin = span_in(times.unit, every), point_in(times.unit, origin)
-    place: Any = out
-    if isinstance(out, np.ndarray) and times.unit is not None and out.dtype == f"M8[{times.unit}]":
-        place = out.view(np.int64)
-    ticks = times.ticks()
-    rounded = _core.round_timestamps(ticks, every=every, origin=origin, out=place, device=device, stream=stream)
-    return in_unit(times.unit, rounded) if out is None else out
+    return _core.round_timestamps(timestamps, every, origin=origin, out=out, device=device, stream=stream)
 
 
 class BucketCounts(NamedTuple):
@@ -468,9 +449,9 @@ class BucketCounts(NamedTuple):
 
 def bucket_counts(
     timestamps: ArrayLike | Any,
-    every: int | str | timedelta | np.timedelta64,
+    every: Span,
     *,
-    origin: int | datetime | np.datetime64 = 0,
+    origin: Point = 0,
     device: Devices | None = None,
 ) -> BucketCounts:
     """Count the points of each bucket of time.
@@ -478,7 +459,7 @@ def bucket_counts(
     Parameters
     ----------
     timestamps : array_like or column
-        int64 in any unit, or datetime64, not descending.
+        Integers in any unit, datetimes or dates, not descending.
     every : int, str, timedelta or timedelta64
         The length of a bucket, as in `aggregate`.
     origin : int, datetime or datetime64
@@ -498,55 +479,17 @@ def bucket_counts(
     >>> time_series.bucket_counts(np.array([0, 1, 34, 80]), 35)
     BucketCounts(starts=array([ 0, 70]), counts=array([3, 1]))
     """
-    points = _points("bucket_counts", timestamps, np.empty(0), None, None)
-    times = points.times
-    with points.errors():
-        starts, counts = _core.bucket_counts(
-            points.ticks, every=span_in(times.unit, every), origin=point_in(times.unit, origin), device=device
-        )
-    return BucketCounts(in_unit(times.unit, starts), counts)
-
-
-class Summaries:
-    """Summaries of buckets: the result of `summarize`.
-
-    All methods except percentiles and rates, also of coarser buckets, are computed from them without the points.
-    """
-
-    def __init__(self, summaries: _core.Summaries, unit: str | None, zone: Any, labels: NDArray[Any] | None) -> None:
-        self._summaries = summaries
-        self._unit = unit
-        self._zone = zone
-        self._labels = labels
-
-    def __len__(self) -> int:
-        """The number of buckets."""
-        return len(self._summaries.starts)
-
-    def __repr__(self) -> str:
-        return f"<Summaries: {len(self)} buckets>"
-
-    def resample(self, every: int | str | timedelta | np.timedelta64) -> Summaries:
-        """Return the summaries of coarser buckets, whose length is a multiple, with the same origin."""
-        coarser = self._summaries.resample(span_in(self._unit, every))
-        return Summaries(coarser, self._unit, self._zone, self._labels)
-
-    def agg(self, methods: str | Sequence[str] = "mean", *, ddof: int = 1) -> Buckets:
-        """Return the results of methods as `aggregate` does; percentiles and rates are refused with ValueError."""
-        methods = [methods] if isinstance(methods, str) else list(methods)
-        offsets, starts, columns = self._summaries.agg(methods, ddof=ddof)
-        columns_of = dict(zip(methods, columns, strict=True))
-        return Buckets(in_unit(self._unit, starts), columns_of, offsets, self._labels, self._zone)
+    return BucketCounts(*_core.bucket_counts(timestamps, every, origin=origin, device=device))
 
 
 def summarize(
     timestamps: ArrayLike | Any,
     values: ArrayLike | Any,
-    every: int | str | timedelta | np.timedelta64,
+    every: Span,
     *,
     series: ArrayLike | Any | None = None,
     offsets: ArrayLike | None = None,
-    origin: int | datetime | np.datetime64 = 0,
+    origin: Point = 0,
     nan: Literal["skip", "propagate"] = "skip",
     duplicates: Literal["keep", "first", "last"] = "keep",
     sort: bool = False,
@@ -573,17 +516,15 @@ def summarize(
     >>> hours.starts, hours["mean"]
     (array([0, 6]), array([ 3.75, 64.  ]))
     """
-    points = _points("summarize", timestamps, values, series, offsets)
-    with points.errors():
-        summaries = _core.summarize(
-            points.ticks,
-            points.values,
-            offsets=points.offsets,
-            every=span_in(points.times.unit, every),
-            origin=point_in(points.times.unit, origin),
-            nan=nan,
-            duplicates=duplicates,
-            sort=sort,
-            device=device,
-        )
-    return Summaries(summaries, points.times.unit, points.times.zone, points.labels)
+    return _core.summarize(
+        timestamps,
+        values,
+        every,
+        series=series,
+        offsets=offsets,
+        origin=origin,
+        nan=nan,
+        duplicates=duplicates,
+        sort=sort,
+        device=device,
+    )

@@ -161,15 +161,13 @@ impl<'a, 'py> Location<'a, 'py> {
     }
 }
 
-/// Return whether an object is an array in the memory of a device, for calls that take it there.
-#[pyfunction]
+/// Returns whether an object is an array in the memory of a device.
 pub fn on_device(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(Location::of(array)?.is_some())
 }
 
-/// Return whether an object is a list or a tuple with a DeviceArray, which numpy would copy to the
+/// Returns whether an object is a list or a tuple with a DeviceArray, which numpy would copy to the
 /// host. Up to three lists may be within each other, such as for a batch of matrices.
-#[pyfunction]
 pub fn lists_device_arrays(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     lists_within(object, 3)
 }

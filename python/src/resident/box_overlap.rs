@@ -51,5 +51,6 @@ fn overlaps_of<'py, T: Number + Element + Coordinate>(
     Ok((
         array(i64::DTYPE, offsets.buffer().as_ptr().addr(), offsets.len())?,
         array(i32::DTYPE, indices.buffer().as_ptr().addr(), indices.len())?,
+        (offsets.len() - 1, others),
     ))
 }

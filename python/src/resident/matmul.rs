@@ -36,9 +36,11 @@ fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<P
 where
     T: Number + Element + Scalar<Sum: Number + Element> + ResultIn<T>,
 {
-    let is_out = (product.out.as_ref()).is_some_and(|(out, _)| out.has::<T>());
-    let is_dtype = (product.dtype.as_ref()).is_some_and(|dtype| <T as Number>::is(dtype));
-    match is_out || is_dtype {
+    let is_factors = match &product.out {
+        Some((out, _)) => out.has::<T>(),
+        None => (product.dtype.as_ref()).is_some_and(|dtype| <T as Number>::is(dtype)),
+    };
+    match is_factors {
         true => with_result_of::<T, T>(py, product),
         false => with_result_of::<T, T::Sum>(py, product),
     }
@@ -49,7 +51,7 @@ where
     T: Number + Element + Scalar + ResultIn<C>,
     C: Number + Element + gridstride::Number,
 {
-    require_dtype::<C>(product.dtype.as_ref())?;
+    require_dtype::<T, C>(product.dtype.as_ref(), product.out.is_some())?;
     match (product.a.axes(), product.b.axes()) {
         (2, 2) => compute::<T, C, Ix2, Ix2>(py, product),
         (2, 1) => compute::<T, C, Ix2, Ix1>(py, product),

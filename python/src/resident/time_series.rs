@@ -6,12 +6,19 @@ use dlpark::DlpackElement;
 use gridstride::device::Element;
 use gridstride::ndarray::Ix1;
 use gridstride::time_series::{self, TimeBuckets, Value};
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
 use super::{DeviceArgument, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
-use crate::time_series::{Buckets, POINT};
+use crate::time_series::POINT;
+
+/// Where each series begins among the buckets, the buckets' starts, and a column for each method.
+type Buckets<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyAny>,
+    Vec<Bound<'py, PyAny>>,
+);
 
 pub fn aggregate<'py>(
     py: Python<'py>,

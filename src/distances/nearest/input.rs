@@ -110,7 +110,7 @@ pub fn check(
         );
         return Err(Error::Shape { operation, message });
     }
-    check_k(operation, k, database[0], "rows")
+    check_k(operation, k, database[0], "row")
 }
 
 /// Checks that the windows of sequences are as long as those of queries, and that there are k
@@ -128,14 +128,16 @@ pub fn check_slides(
         );
         return Err(Error::Shape { operation, message });
     }
-    check_k(operation, k, sequences, "sequences")
+    check_k(operation, k, sequences, "sequence")
 }
 
 fn check_k(operation: &'static str, k: usize, count: usize, what: &str) -> Result<()> {
     if k <= count {
         return Ok(());
     }
-    let message = format!("k is {k}, but the database has {count} {what}: ask for at most as many");
+    let plural = if count == 1 { "" } else { "s" };
+    let message =
+        format!("k is {k}, but the database has {count} {what}{plural}: ask for at most as many");
     Err(Error::input(operation, message))
 }
 

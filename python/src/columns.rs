@@ -1,0 +1,475 @@
+//! Columns of numbers and timestamps: of pandas, polars, pyarrow and numpy.
+
+use gridstride::ndarray::Ix1;
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDate, PyDateTime, PyDict, PyList, PyString, PyTuple};
+
+use crate::array::{Argument, Input, Memory, inexact, numpy, require_host};
+use crate::arrow::ArrowColumn;
+use crate::error::at_index;
+
+/// The argument that a column is.
+#[derive(Clone, Copy)]
+pub struct Name {
+    pub operation: &'static str,
+    pub argument: &'static str,
+}
+
+/// A column as a numpy array.
+struct Column<'py> {
+    array: Bound<'py, PyUntypedArray>,
+    /// Which elements are not null; `None` if all are valid.
+    valid: Option<Vec<bool>>,
+    zone: Option<Bound<'py, PyAny>>,
+    /// What messages call the column.
+    name: String,
+}
+
+/// A column of timestamps, all of which are valid.
+pub struct Times {
+    pub ticks: Input<i64, Ix1>,
+    /// The unit, of timestamps that are no integers.
+    pub unit: Option<String>,
+    pub zone: Option<Py<PyAny>>,
+}
+
+/// A column of numbers.
+pub struct Numbers {
+    pub values: Values,
+    pub valid: Option<Vec<bool>>,
+}
+
+/// Numbers of one of the types of values.
+pub enum Values {
+    F32(Input<f32, Ix1>),
+    F64(Input<f64, Ix1>),
+}
+
+impl Times {
+    /// Reads timestamps: integers, datetimes or dates. They are copied if they share memory with
+    /// `out`.
+    pub fn read(name: Name, object: &Bound<'_, PyAny>, out: Option<&Memory>) -> PyResult<Times> {
+        let py = object.py();
+        let operation = name.operation;
+        let refuse = |what: &str, index: usize| {
+            let message = format!("{operation}: timestamp {index} is {what}");
+            at_index(py, PyValueError::new_err(message), index)
+        };
+        let column = Column::read(name, object)?;
+        let kind = match column.kind()? {
+            // numpy's dtype of an empty list.
+            'f' if column.array.is_empty() => 'i',
+            kind => kind,
+        };
+        let cure = match kind {
+            'M' | 'i' | 'u' => None,
+            'f' => Some("convert them to integers, or to datetimes with their unit"),
+            _ => Some(
+                "convert them to datetimes, for example with pandas.to_datetime, polars' str.to_datetime or numpy's \
+                 astype('datetime64[s]')",
+            ),
+        };
+        if let Some(cure) = cure {
+            return Err(column.refused("int64, datetimes and dates", cure)?);
+        }
+        if let Some(valid) = &column.valid {
+            let index = valid.iter().position(|&is_valid| !is_valid);
+            if let Some(index) = index {
+                return Err(refuse("null", index));
+            }
+        }
+        let unit = match kind {
+            'M' => Some(column.unit()?),
+            _ => None,
+        };
+        let ticks = match kind {
+            'u' if column.array.dtype().itemsize() == 8 => {
+                let beyond = Argument::new(operation, name.argument, &column.cast("=u8")?)?
+                    .input::<u64, Ix1>(None)?;
+                let beyond = beyond
+                    .view()
+                    .iter()
+                    .position(|&tick| i64::try_from(tick).is_err());
+                if let Some(index) = beyond {
+                    return Err(refuse("beyond the range of int64", index));
+                }
+                column.cast("=i8")?
+            }
+            'i' | 'u' => column.cast("=i8")?,
+            _ => {
+                let dtype = column.array.getattr("dtype")?;
+                let native = dtype.call_method1("newbyteorder", ("=",))?;
+                column.cast_to(native)?.call_method1("view", ("i8",))?
+            }
+        };
+        let ticks = Argument::new(operation, name.argument, &ticks)?.input::<i64, Ix1>(out)?;
+        if unit.is_some() {
+            // NaT is the least int64.
+            let wrong = ticks.view().iter().position(|&tick| tick == i64::MIN);
+            if let Some(index) = wrong {
+                return Err(refuse("NaT", index));
+            }
+        }
+        Ok(Times {
+            ticks,
+            unit,
+            zone: column.zone.map(Bound::unbind),
+        })
+    }
+}
+
+impl Numbers {
+    /// Reads numbers. Integers and bools become float64, which has to have them exactly.
+    pub fn read(name: Name, object: &Bound<'_, PyAny>) -> PyResult<Numbers> {
+        let column = Column::read(name, object)?;
+        let size = column.array.dtype().itemsize();
+        let dtype = match (column.kind()?, size) {
+            ('f', 2 | 4) => "=f4",
+            ('f', 8) | ('i' | 'u' | 'b', _) => "=f8",
+            (kind, _) => {
+                let cure = match kind {
+                    'f' => "convert them, for example by astype('float64')",
+                    'm' => {
+                        "convert them to numbers, for example by dividing by numpy.timedelta64(1, 's')"
+                    }
+                    'M' => "the arguments are timestamps and values, in this order",
+                    'c' => "pass the real and the imaginary parts in two calls",
+                    _ => {
+                        "convert them to numbers, for example with pandas.to_numeric, polars' cast(pl.Float64) or \
+                         numpy's astype(float)"
+                    }
+                };
+                return Err(column.refused("floats, integers and bools", cure)?);
+            }
+        };
+        column.require_exact()?;
+        let array = column.cast(dtype)?;
+        let argument = Argument::new(name.operation, name.argument, &array)?;
+        let values = match dtype {
+            "=f4" => Values::F32(argument.input(None)?),
+            _ => Values::F64(argument.input(None)?),
+        };
+        Ok(Numbers {
+            values,
+            valid: column.valid,
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.values {
+            Values::F32(values) => values.view().len(),
+            Values::F64(values) => values.view().len(),
+        }
+    }
+}
+
+impl<'py> Column<'py> {
+    fn read(name: Name, object: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
+        let py = object.py();
+        let Name {
+            operation,
+            argument,
+        } = name;
+        require_host(operation, argument, object)?;
+        let own = object.getattr_opt(intern!(py, "name"))?;
+        let own = own.and_then(|own| own.extract::<String>().ok());
+        let name = match own {
+            Some(own) if !own.is_empty() => format!("{argument}, the column {own:?},"),
+            _ => argument.to_string(),
+        };
+        let is_table = ["columns", "column_names"]
+            .iter()
+            .any(|names| object.hasattr(*names).unwrap_or(false));
+        if is_table || object.hasattr(intern!(py, "collect_schema"))? {
+            let kind = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "{operation}: {argument} is a {kind}, but has to be a column: select one of its columns, and collect \
+                 lazy frames first"
+            )));
+        }
+        let dtype = object.getattr_opt(intern!(py, "dtype"))?;
+        if is_of(object, "pandas")?
+            && let Some(dtype) = dtype
+        {
+            return Column::of_pandas(operation, name, object, &dtype);
+        }
+        if let Some(column) = ArrowColumn::import(object)? {
+            return Column::of_arrow(py, operation, name, &column);
+        }
+        let valid = match is_masked(object)? {
+            true => mask_of(object)?,
+            false => None,
+        };
+        let array = match is_masked(object)? {
+            true => numpy(py)?
+                .getattr("ma")?
+                .call_method1("getdata", (object,))?,
+            false => as_datetimes(operation, &name, object)?,
+        };
+        Column::of_numpy(operation, name, array, valid, None)
+    }
+
+    fn of_numpy(
+        operation: &str,
+        name: String,
+        array: Bound<'py, PyAny>,
+        valid: Option<Vec<bool>>,
+        zone: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Column<'py>> {
+        let array = array.cast_into::<PyUntypedArray>()?;
+        match array.ndim() {
+            1 => Ok(Column {
+                array,
+                valid,
+                zone,
+                name: format!("{operation}: the dtype of {name}"),
+            }),
+            0 => Err(PyTypeError::new_err(format!(
+                "{operation}: {name} is {}, but has to be a column: an array with one axis",
+                array.call_method0("item")?.repr()?
+            ))),
+            _ => Err(PyValueError::new_err(format!(
+                "{operation}: {name} has the shape {}, but has to have one axis",
+                PyTuple::new(array.py(), array.shape())?
+            ))),
+        }
+    }
+
+    fn of_arrow(
+        py: Python<'py>,
+        operation: &str,
+        name: String,
+        column: &ArrowColumn,
+    ) -> PyResult<Column<'py>> {
+        let Some((array, valid)) = column.elements(py)? else {
+            return Err(PyTypeError::new_err(format!(
+                "{operation}: the Arrow type of {name} is {}, but possible are numbers, bools, timestamps and dates: \
+                 convert the column, for example by its cast",
+                column.data_type
+            )));
+        };
+        let array = match column.unit() {
+            Some(unit) => array.call_method1("view", (format!("M8[{unit}]"),))?,
+            None => array,
+        };
+        let zone = column.zone().map(|zone| PyString::new(py, zone).into_any());
+        Column::of_numpy(operation, name, array, valid, zone)
+    }
+
+    fn of_pandas(
+        operation: &str,
+        name: String,
+        column: &Bound<'py, PyAny>,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Column<'py>> {
+        let py = column.py();
+        if dtype.is_instance(&numpy(py)?.getattr("dtype")?)? {
+            return Column::of_numpy(
+                operation,
+                name,
+                column.call_method0("to_numpy")?,
+                None,
+                None,
+            );
+        }
+        // Series and indices have an array of an extension.
+        let array = column
+            .getattr_opt("array")?
+            .unwrap_or_else(|| column.clone());
+        let kind = dtype.get_type().name()?.to_string();
+        match &kind[..] {
+            "DatetimeTZDtype" => {
+                let zone = dtype.getattr("tz")?;
+                let times = array.call_method1("tz_convert", (py.None(),))?;
+                return Column::of_numpy(
+                    operation,
+                    name,
+                    times.call_method0("to_numpy")?,
+                    None,
+                    Some(zone),
+                );
+            }
+            "ArrowDtype" => {
+                let arrow = array.call_method0("__arrow_array__")?;
+                let zone = dtype.getattr("pyarrow_dtype")?.getattr_opt("tz")?;
+                let imported = ArrowColumn::import(&arrow)?;
+                let imported =
+                    imported.ok_or_else(|| PyTypeError::new_err("pyarrow is too old"))?;
+                let found = Column::of_arrow(py, operation, name, &imported)?;
+                return Ok(Column { zone, ..found });
+            }
+            "PeriodDtype" => {
+                return Err(PyTypeError::new_err(format!(
+                    "{operation}: the dtype of {name} is {dtype}, a span and no point of time: convert the column with \
+                     to_timestamp()"
+                )));
+            }
+            _ => (),
+        }
+        let Some(plain) = dtype.getattr_opt("numpy_dtype")? else {
+            return Err(PyTypeError::new_err(format!(
+                "{operation}: the dtype of {name} is {dtype}, but possible are numbers, bools, timestamps and dates: \
+                 convert the column, for example with pandas.to_numeric or pandas.to_datetime"
+            )));
+        };
+        let is_null = column.call_method0("isna")?;
+        let is_null = numpy(py)?.call_method1("asarray", (is_null,))?;
+        let valid = valid_of(&is_null)?;
+        let options = PyDict::new(py);
+        options.set_item("dtype", &plain)?;
+        options.set_item("na_value", 0)?;
+        let array = array.call_method("to_numpy", (), Some(&options))?;
+        Column::of_numpy(operation, name, array, valid, None)
+    }
+
+    /// numpy's letter for the kind of the dtype.
+    fn kind(&self) -> PyResult<char> {
+        self.array.getattr("dtype")?.getattr("kind")?.extract()
+    }
+
+    /// Returns the exception for a dtype that is not possible.
+    fn refused(&self, possible: &str, cure: &str) -> PyResult<PyErr> {
+        let Column { array, name, .. } = self;
+        let dtype = array.dtype();
+        let what = match self.kind()? {
+            'U' | 'S' | 'T' => ", which is text".to_string(),
+            'O' if !array.is_empty() => {
+                let first = array.get_item(0)?.get_type().name()?;
+                format!(", Python's objects, of which the first is a {first}")
+            }
+            'f' if dtype.itemsize() > 8 => format!(", which has {} bytes", dtype.itemsize()),
+            _ => String::new(),
+        };
+        let dtype = dtype.getattr("name")?;
+        Ok(PyTypeError::new_err(format!(
+            "{name} is {dtype}{what}, but possible are {possible}: {cure}"
+        )))
+    }
+
+    fn cast(&self, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+        let dtype = PyString::new(self.array.py(), dtype);
+        self.cast_to(dtype.into_any())
+    }
+
+    /// Converts the elements, without a copy if they have the dtype.
+    fn cast_to(&self, dtype: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let options = PyDict::new(self.array.py());
+        options.set_item("copy", false)?;
+        self.array.call_method("astype", (dtype,), Some(&options))
+    }
+
+    /// The unit of timestamps, which must have a fixed length.
+    fn unit(&self) -> PyResult<String> {
+        let dtype = self.array.getattr("dtype")?;
+        let data = numpy(self.array.py())?.call_method1("datetime_data", (&dtype,))?;
+        let (unit, count) = data.extract::<(String, i64)>()?;
+        let name = &self.name;
+        if ["generic", "Y", "M"].contains(&&unit[..]) {
+            return Err(PyTypeError::new_err(format!(
+                "{name} is {dtype}, whose unit has no fixed length: convert it to seconds"
+            )));
+        }
+        if count != 1 {
+            return Err(PyTypeError::new_err(format!(
+                "{name} is {dtype}, whose unit is {count} {unit}: convert it to datetime64[{unit}]"
+            )));
+        }
+        Ok(unit)
+    }
+
+    /// Fails if a valid integer is not exact in float64.
+    fn require_exact(&self) -> PyResult<()> {
+        let py = self.array.py();
+        let kind = self.kind()?;
+        if !['i', 'u'].contains(&kind) || self.array.dtype().itemsize() < 8 {
+            return Ok(());
+        }
+        let native = self.cast(if kind == 'i' { "=i8" } else { "=u8" })?;
+        let wrong = inexact(&Argument::new("", "", &native)?, self.valid.as_deref())?;
+        let Some((index, number)) = wrong else {
+            return Ok(());
+        };
+        let name = self.name.replacen("the dtype of ", "", 1);
+        let message = format!(
+            "{name} has the integer {number} at index {index}, which float64 would round: convert the column to \
+             float64 if that is meant"
+        );
+        Err(at_index(py, PyValueError::new_err(message), index))
+    }
+}
+
+/// Returns what numpy makes of an object, with a unit for lists of datetimes or dates.
+fn as_datetimes<'py>(
+    operation: &str,
+    name: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if !is_list || object.len()? == 0 {
+        return numpy(py)?.call_method1("asarray", (object,));
+    }
+    let first = object.get_item(0)?;
+    let dtype = if first.is_exact_instance_of::<PyDateTime>() {
+        "M8[us]"
+    } else if first.is_exact_instance_of::<PyDate>() {
+        "M8[D]"
+    } else {
+        return numpy(py)?.call_method1("asarray", (object,));
+    };
+    let kind = first.get_type();
+    for (index, item) in object.try_iter()?.enumerate() {
+        let item = item?;
+        let what = match item.get_type().is(&kind) {
+            false => format!("{}, and that at index 0 is {}", item.repr()?, first.repr()?),
+            true if dtype == "M8[us]" && !item.getattr("tzinfo")?.is_none() => {
+                format!("{}, with a time zone", item.repr()?)
+            }
+            true => continue,
+        };
+        let message = format!(
+            "{operation}: {name} at index {index} is {what}: convert the list, for example by \
+             pandas.to_datetime(times, utc=True)"
+        );
+        return Err(at_index(py, PyTypeError::new_err(message), index));
+    }
+    numpy(py)?.call_method1("asarray", (object, dtype))
+}
+
+/// Whether an object's class is of a package.
+pub fn is_of(object: &Bound<'_, PyAny>, package: &str) -> PyResult<bool> {
+    let module = object.get_type().module()?;
+    let module = module.to_str()?;
+    Ok(module.split('.').next() == Some(package))
+}
+
+/// Whether an object is numpy's masked array.
+pub fn is_masked(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.cast_exact::<PyUntypedArray>().is_ok() || object.cast::<PyUntypedArray>().is_err() {
+        return Ok(false);
+    }
+    object.is_instance(&numpy(object.py())?.getattr("ma")?.getattr("MaskedArray")?)
+}
+
+/// Returns which elements of a masked array are valid; `None` if all are.
+pub fn mask_of(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<bool>>> {
+    let mask = numpy(array.py())?
+        .getattr("ma")?
+        .call_method1("getmaskarray", (array,))?;
+    valid_of(&mask.call_method0("ravel")?)
+}
+
+/// Returns which elements are valid, from an array that says which are null; `None` if all are.
+fn valid_of(is_null: &Bound<'_, PyAny>) -> PyResult<Option<Vec<bool>>> {
+    let is_null = is_null.call_method1("view", ("u1",))?;
+    let is_null = Argument::new("", "", &is_null)?.input::<u8, Ix1>(None)?;
+    let valid = is_null
+        .view()
+        .iter()
+        .map(|&is_null| is_null == 0)
+        .collect::<Vec<_>>();
+    Ok(valid.contains(&false).then_some(valid))
+}

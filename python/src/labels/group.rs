@@ -1,0 +1,195 @@
+//! Numbers for labels: by hashing, in parallel.
+
+use std::cmp::Ordering;
+use std::hash::Hash;
+use std::ops::Range;
+
+use ahash::RandomState;
+use hashbrown::HashTable;
+use rayon::prelude::*;
+
+use crate::call::threads;
+
+/// Fewer labels are not worth a thread.
+const GRAIN: usize = 1 << 14;
+
+/// The groups of points with equal labels.
+pub struct Groups {
+    /// The group of each point.
+    pub codes: Vec<u32>,
+    /// The first point of each group.
+    pub firsts: Vec<usize>,
+}
+
+/// Labels in memory.
+pub trait Labels: Sync {
+    type Label<'a>: Copy + Eq + Hash + Send + Sync
+    where
+        Self: 'a;
+
+    fn len(&self) -> usize;
+
+    fn get(&self, index: usize) -> Self::Label<'_>;
+
+    fn order(a: Self::Label<'_>, b: Self::Label<'_>) -> Ordering;
+}
+
+/// The order of groups.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Order {
+    /// That of the labels.
+    Sorted,
+    /// That in which the labels appear.
+    Appearance,
+}
+
+/// Groups equal labels. Parts follow each other.
+pub fn grouped<L: Labels>(parts: &[L], order: Order) -> Groups {
+    threads().install(|| {
+        let count = parts.iter().map(Labels::len).sum::<usize>();
+        let grain = count.div_ceil(rayon::current_num_threads()).max(GRAIN);
+        let mut codes = vec![0; count];
+        let mut jobs = Vec::new();
+        let (mut rest, mut start) = (&mut codes[..], 0);
+        for part in parts {
+            for from in (0..part.len()).step_by(grain) {
+                let range = from..part.len().min(from + grain);
+                let (codes, others) = rest.split_at_mut(range.len());
+                jobs.push((part, range, start + from, codes));
+                rest = others;
+            }
+            start += part.len();
+        }
+        let hasher = RandomState::with_seeds(1, 2, 3, 4);
+        let found = jobs
+            .into_par_iter()
+            .map(|(part, range, start, codes)| {
+                let distinct = distinct(part, range, start, codes, &hasher);
+                (distinct, codes)
+            })
+            .collect::<Vec<_>>();
+        let mut all = Distinct::default();
+        let maps = found.iter().map(|(local, _)| {
+            let labels = local.labels.iter().zip(&local.firsts);
+            let codes = labels.map(|(&label, &first)| all.code(&hasher, label, first));
+            codes.collect::<Vec<_>>()
+        });
+        let maps = maps.collect::<Vec<_>>();
+        let mut firsts = all.firsts;
+        let mut ranks = (0..firsts.len() as u32).collect::<Vec<_>>();
+        if order == Order::Sorted {
+            let mut sorted = ranks.clone();
+            let labels = &all.labels;
+            sorted.par_sort_unstable_by(|&a, &b| L::order(labels[a as usize], labels[b as usize]));
+            for (rank, &code) in sorted.iter().enumerate() {
+                ranks[code as usize] = rank as u32;
+            }
+            firsts = sorted.iter().map(|&code| firsts[code as usize]).collect();
+        }
+        found
+            .into_par_iter()
+            .zip(maps)
+            .for_each(|((_, codes), map)| {
+                for code in codes {
+                    *code = ranks[map[*code as usize] as usize];
+                }
+            });
+        Groups { codes, firsts }
+    })
+}
+
+/// Different labels in the order of their appearance.
+struct Distinct<K> {
+    table: HashTable<(K, u32)>,
+    labels: Vec<K>,
+    firsts: Vec<usize>,
+}
+
+impl<K> Default for Distinct<K> {
+    fn default() -> Distinct<K> {
+        Distinct {
+            table: HashTable::new(),
+            labels: Vec::new(),
+            firsts: Vec::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Distinct<K> {
+    /// Returns the number of a label, new or known.
+    fn code(&mut self, hasher: &RandomState, label: K, first: usize) -> u32 {
+        let hash = hasher.hash_one(label);
+        let entry = self.table.entry(
+            hash,
+            |(known, _)| *known == label,
+            |(known, _)| hasher.hash_one(known),
+        );
+        let new = self.labels.len() as u32;
+        let (_, code) = *entry.or_insert((label, new)).get();
+        if code == new {
+            self.labels.push(label);
+            self.firsts.push(first);
+        }
+        code
+    }
+}
+
+/// Writes the number of each label of a range, whose first is the label of point `start`.
+fn distinct<'a, L: Labels>(
+    labels: &'a L,
+    range: Range<usize>,
+    start: usize,
+    codes: &mut [u32],
+    hasher: &RandomState,
+) -> Distinct<L::Label<'a>> {
+    let mut found = Distinct::default();
+    let mut latest = 0;
+    for (offset, (index, code)) in range.zip(codes).enumerate() {
+        let label = labels.get(index);
+        // Often a series comes as a whole, or a point of each series in turn.
+        let next = if latest + 1 < found.labels.len() {
+            latest + 1
+        } else {
+            0
+        };
+        let guess = [latest, next]
+            .into_iter()
+            .find(|&guess| found.labels.get(guess) == Some(&label));
+        latest = match guess {
+            Some(guess) => guess,
+            None => found.code(hasher, label, start + offset) as usize,
+        };
+        *code = latest as u32;
+    }
+    found
+}
+
+/// Groups points by the numbers of their labels, in the order of the numbers, of which there are
+/// `count`. Numbers without points have no group.
+pub fn grouped_by_number(mut codes: Vec<u32>, count: usize) -> Groups {
+    let mut first_of = vec![usize::MAX; count];
+    for (index, &code) in codes.iter().enumerate() {
+        let first = &mut first_of[code as usize];
+        *first = (*first).min(index);
+    }
+    let firsts = first_of
+        .iter()
+        .copied()
+        .filter(|&first| first != usize::MAX);
+    let firsts = firsts.collect::<Vec<_>>();
+    if firsts.len() < count {
+        let mut ranks = vec![0; count];
+        let mut next = 0;
+        for (rank, &first) in ranks.iter_mut().zip(&first_of) {
+            *rank = next;
+            next += u32::from(first != usize::MAX);
+        }
+        threads().install(|| {
+            codes
+                .par_iter_mut()
+                .with_min_len(GRAIN)
+                .for_each(|code| *code = ranks[*code as usize]);
+        });
+    }
+    Groups { codes, firsts }
+}

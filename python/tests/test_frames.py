@@ -1,0 +1,83 @@
+"""Boxes in data frames, whose columns go by their names."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from gridstride import box_overlap, box_overlap_counts, box_overlap_slices
+
+BOXES = np.array([[0.0, 10.0, 1.0, 11.0], [0.5, 10.5, 2.0, 12.0], [5.0, 10.0, 6.0, 11.0]])
+
+
+def table(names, order):
+    """Columns in another order than that of boxes."""
+    return {names[place]: BOXES[:, place].copy() for place in order}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, lambda columns: pa.RecordBatch.from_pydict(columns)])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["minX", "minY", "maxX", "maxY"],
+        ["minx", "miny", "maxx", "maxy"],
+        ["xmin", "ymin", "xmax", "ymax"],
+        ["x_min", "Y_MIN", "x-max", "y max"],
+        ["left", "bottom", "right", "top"],
+        ["west", "south", "east", "north"],
+        ["x0", "y0", "x1", "y1"],
+        ["x1", "y1", "x2", "y2"],
+    ],
+    ids=lambda names: names[0],
+)
+def test_boxes_go_by_names_in_any_order(make, names):
+    expected = box_overlap(BOXES).pairs().tolist()
+    for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 5):
+        frame = make(table(names, order))
+        assert box_overlap(frame).pairs().tolist() == expected
+        assert box_overlap(frame, BOXES).pairs().tolist() == box_overlap(BOXES, BOXES).pairs().tolist()
+        assert box_overlap_counts(BOXES, frame).tolist() == [2, 2, 1]
+        (only,) = box_overlap_slices(frame, max_pairs=100)
+        assert only.overlaps.pairs().tolist() == expected
+
+
+def test_boxes_with_three_axes():
+    columns = {name: [value] for name, value in zip(["zmax", "zmin", "ymax", "ymin", "xmax", "xmin"], [3.0, 2.0, 5.0, 4.0, 7.0, 6.0])}
+    inside = np.array([[6.5, 4.5, 2.5, 6.6, 4.6, 2.6]])
+    assert box_overlap(pd.DataFrame(columns), inside).counts.tolist() == [1]
+
+
+def test_integers_in_frames():
+    frame = pl.DataFrame({"maxX": [4], "minX": [0], "maxY": [4], "minY": [0]})
+    assert box_overlap(frame, [[1, 1, 2, 2]]).counts.tolist() == [1]
+
+
+def test_columns_with_numbers_go_by_position():
+    expected = box_overlap(BOXES).pairs().tolist()
+    assert box_overlap(pd.DataFrame(BOXES)).pairs().tolist() == expected
+    assert box_overlap(pl.DataFrame(BOXES)).pairs().tolist() == expected
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_unknown_and_ambiguous_names_are_refused(make):
+    columns = table(["minX", "minY", "maxX", "maxY"], range(4))
+    with pytest.raises(ValueError, match='set1 is a data frame with the column "id", which is no coordinate: select'):
+        box_overlap(make({"id": [1, 2, 3], **columns}))
+    with pytest.raises(ValueError, match='set2 is a data frame whose columns "minX" and "left" both are minX: select one'):
+        box_overlap(BOXES, make({**columns, "left": [1.0, 2.0, 3.0]}))
+    del columns["maxX"]
+    with pytest.raises(ValueError, match="box_overlap_counts: set1 is a data frame without a column maxX: the columns are minX, minY, maxY"):
+        box_overlap_counts(make(columns))
+    with pytest.raises(ValueError, match="without a column minZ"):
+        box_overlap(make({**table(["minX", "minY", "maxX", "maxY"], range(4)), "zmax": [1.0, 1.0, 1.0]}))
+    with pytest.raises(ValueError, match='with the column "a", which is no coordinate'):
+        box_overlap(make({"a": [1.0], "b": [1.0], "c": [1.0], "d": [1.0]}))
+
+
+def test_top_below_bottom_is_no_box():
+    """Images count rows from the top: then top is below bottom, and no box results."""
+    with pytest.raises(ValueError, match="row 0 of set is no box"):
+        box_overlap(pd.DataFrame({"left": [0.0], "top": [1.0], "right": [1.0], "bottom": [2.0]}))

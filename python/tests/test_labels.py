@@ -1,0 +1,180 @@
+"""The labels of series: their order, their type, and those that are refused."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from gridstride.time_series import aggregate, summarize
+
+
+def labels_of(series):
+    """The labels of the result, and the sums of the values 1, 2, 4, … of each."""
+    count = len(series)
+    found = aggregate(np.arange(count), 2.0 ** np.arange(count), 1000, "sum", series=series)
+    assert found.offsets.tolist() == list(range(len(found.labels) + 1))
+    return found.labels, found["sum"].tolist()
+
+
+def columns(labels, dtype=None):
+    """The same labels as columns of several packages."""
+    yield "list", list(labels)
+    yield "tuple", tuple(labels)
+    yield "numpy", np.array(labels)
+    yield "numpy objects", np.array(labels, object)
+    yield "pandas", pd.Series(labels)
+    yield "pandas index", pd.Index(labels)
+    yield "pandas objects", pd.Series(labels, dtype=object)
+    yield "pandas on Arrow", pd.Series(labels).astype(pd.ArrowDtype(pa.array(labels).type))
+    yield "polars", pl.Series(labels)
+    yield "polars chunks", pl.concat([pl.Series(labels[:1]), pl.Series(labels[1:])], rechunk=False)
+    yield "pyarrow", pa.array(labels)
+    yield "pyarrow chunks", pa.chunked_array([labels[:2], labels[2:]])
+
+
+@pytest.mark.parametrize(
+    "labels", [["b", "b", "a"], ["b", "a", "b"], ["é", "z", "é"], [3, -1, 3], [2.5, -1.0, 2.5], [True, False, True]], ids=str
+)
+def test_labels_are_in_the_order_of_pandas_groupby(labels):
+    expected = pd.Series([1.0, 2.0, 4.0]).groupby(labels).sum()
+    for name, column in columns(labels):
+        found, sums = labels_of(column)
+        assert list(np.asarray(found)) == expected.index.tolist(), name
+        assert sums == expected.tolist(), name
+
+
+def test_texts_of_every_type():
+    texts = ["beta", "alpha", "a" * 40, "beta"]
+    expected = ["a" * 40, "alpha", "beta"]
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()):
+        found, sums = labels_of(pa.array(texts).cast(kind))
+        assert found.type == kind and found.cast(pa.string()).to_pylist() == expected and sums == [4, 2, 9]
+    for kind in ("S", "U", ">U40"):
+        found, sums = labels_of(np.array(texts).astype(kind))
+        assert found.astype(str).tolist() == expected and sums == [4, 2, 9]
+    for kind in ("string[python]", "string[pyarrow]", "str"):
+        found, sums = labels_of(pd.Series(texts, dtype=kind))
+        assert found.dtype == kind and found.tolist() == expected and sums == [4, 2, 9]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int32", "uint64", "float32", "datetime64[s]", "timedelta64[ms]", ">i4"])
+def test_numbers_of_every_type(kind):
+    labels = np.array([7, 3, 7, 5]).astype(kind)
+    found, sums = labels_of(labels[::-1])
+    assert found.dtype == labels.dtype and found.tolist() == labels[[1, 3, 0]].tolist() and sums == [4, 1, 10]
+    if not kind.startswith(">"):
+        found, sums = labels_of(pa.array(labels[::-1]) if labels.dtype.kind != "m" else labels[::-1])
+        assert len(found) == 3 and sums == [4, 1, 10]
+
+
+def test_dates_and_tuples():
+    found, sums = labels_of([date(2026, 2, 1), date(2026, 1, 1), date(2026, 2, 1)])
+    assert found.tolist() == [date(2026, 1, 1), date(2026, 2, 1)] and sums == [2, 5]
+    assert labels_of(pl.Series([date(2026, 2, 1), date(2026, 1, 1)]))[0].to_list() == [date(2026, 1, 1), date(2026, 2, 1)]
+    found, sums = labels_of([("b", 1), ("a", 2), ("b", 1)])
+    assert found.tolist() == [("a", 2), ("b", 1)] and sums == [2, 5]
+    periods = pd.Series(pd.PeriodIndex(["2026-02", "2026-01", "2026-02"], freq="M"))
+    found, sums = labels_of(periods)
+    assert found.dtype == periods.dtype and sums == [2, 5]
+    zoned = pd.Series(pd.DatetimeIndex(["2026-02-01", "2026-01-01"], tz="Europe/Rome"))
+    assert labels_of(zoned)[0].dtype == zoned.dtype
+
+
+def test_categories_keep_their_order_and_their_type():
+    categories = ["low", "unused", "high", "a"]
+    values = ["high", "low", "a", "high"]
+    for series in (pd.Series(values, dtype=pd.CategoricalDtype(categories)), pd.Categorical(values, categories)):
+        found, sums = labels_of(series)
+        assert isinstance(found, pd.Categorical) and found.dtype == series.dtype
+        assert found.tolist() == ["low", "high", "a"] and sums == [2, 9, 4]
+    table = aggregate(np.arange(4), np.ones(4), 1, "sum", series=pd.Series(values, dtype="category")).to_pandas()
+    assert isinstance(table.index.levels[0], pd.CategoricalIndex)
+    enum = pl.Series(values, dtype=pl.Enum(categories))
+    found, sums = labels_of(enum)
+    assert found.dtype == enum.dtype and found.to_list() == ["low", "high", "a"] and sums == [2, 9, 4]
+    # polars sorts its Categorical by the texts.
+    categorical = pl.Series(values, dtype=pl.Categorical)
+    found, sums = labels_of(categorical)
+    assert found.dtype == categorical.dtype and found.to_list() == ["a", "high", "low"] and sums == [4, 9, 2]
+    dictionary = pa.DictionaryArray.from_arrays([2, 0, 3, 2], categories)
+    found, sums = labels_of(dictionary)
+    assert found.type == dictionary.type and found.to_pylist() == ["low", "high", "a"] and sums == [2, 9, 4]
+
+
+def test_dictionaries_of_chunks_may_differ():
+    chunks = [pa.DictionaryArray.from_arrays([0, 1], ["x", "y"]), pa.DictionaryArray.from_arrays([1, 0], ["z", "y"])]
+    found, sums = labels_of(pa.chunked_array(chunks))
+    assert found.to_pylist() == ["x", "y", "z"] and sums == [1, 6, 8]
+    twice = pa.DictionaryArray.from_arrays([0, 1, 2], ["x", "y", "x"])
+    assert labels_of(twice)[1] == [5, 2]
+    with_null = pa.DictionaryArray.from_arrays([0, 2, 0], pa.array(["x", None, "y"]))
+    assert labels_of(with_null)[1] == [5, 2]
+    with pytest.raises(ValueError, match="the label of point 1 is missing"):
+        labels_of(pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["x", None])))
+
+
+def test_mixed_labels_name_the_column_and_the_cure():
+    for series in (["a", 1, "b"], pd.Series(["a", 1, "b"], dtype=object), np.array(["a", 1, "b"], object)):
+        with pytest.raises(TypeError, match="series has labels of several types: str at point 0, number at point 1: convert"):
+            labels_of(series)
+    with pytest.raises(TypeError, match="aggregate: series has labels of list, which cannot be hashed: convert them"):
+        labels_of([[1], [2]])
+    with pytest.raises(TypeError, match="aggregate: series has labels of complex, which cannot be sorted: convert them"):
+        labels_of([1j, 2j])
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        ["a", None],
+        pd.Series(["a", None], dtype="category"),
+        pd.Series(["a", None], dtype="string"),
+        pd.Series([1.0, np.nan]),
+        pd.Series([1, None], dtype="Int64"),
+        pl.Series(["a", None]),
+        pl.Series(["a", None], dtype=pl.Categorical),
+        pl.Series([1.0, float("nan")]),
+        pa.array([1, None]),
+        pa.array(["a", None]).dictionary_encode(),
+        np.array(["2026", "NaT"], "M8[D]"),
+        np.ma.array([1, 2], mask=[False, True]),
+    ],
+    ids=lambda series: type(series).__name__ + str(getattr(series, "dtype", "")),
+)
+def test_missing_labels_have_an_index(series):
+    with pytest.raises(ValueError, match="the label of point 1 is missing") as raised:
+        labels_of(series)
+    assert raised.value.index == 1
+
+
+def test_many_labels_in_any_order(rng):
+    """More labels than a thread has points, in parts of several threads, with nulls among the values."""
+    count = 100_000
+    times = np.sort(rng.integers(0, 1000, count))
+    values = rng.standard_normal(count)
+    for different in (3, 40_000):
+        labels = rng.integers(0, different, count)
+        nulls = rng.random(count) < 0.1
+        frame = pd.DataFrame({"label": labels, "start": times // 100 * 100, "value": np.where(nulls, np.nan, values)})
+        expected = frame.dropna().groupby(["label", "start"])["value"].sum()
+        found = aggregate(times, pl.Series(values).set(pl.Series(nulls), None), 100, "sum", series=labels).to_pandas()
+        assert found.index.tolist() == expected.index.tolist()
+        np.testing.assert_allclose(found["sum"], expected, rtol=1e-12, atol=1e-12)
+        texts = pl.Series(labels).cast(pl.String)
+        by_text = aggregate(times, values, 100, "count", series=texts)
+        assert by_text.labels.to_list() == sorted(texts.unique().to_list()) and by_text["count"].sum() == count
+
+
+def test_series_in_order_are_not_copied():
+    summaries = summarize([5, 6, 1, 2], np.ones(4), 2, series=pd.Categorical(["b", "b", "a", "a"], ["b", "a"]))
+    assert summaries.agg("count").labels.tolist() == ["b", "a"]
+    assert summaries.agg("count").starts.tolist() == [4, 6, 0, 2]
+
+
+def test_no_points():
+    for series in ([], np.array([], "U1"), pl.Series([], dtype=pl.String), pa.array([], pa.string()), pd.Series([], dtype="str")):
+        found = aggregate([], np.zeros(0), 5, series=series)
+        assert len(found.labels) == 0 and len(found["mean"]) == 0
