@@ -17,23 +17,30 @@ pub(crate) fn check(
     count: usize,
     elements: &str,
 ) -> Result<()> {
-    let refuse = |index, message| Err(Error::input_at(operation, index, message));
-    match offsets.first() {
-        Some(0) => {}
-        Some(first) => return refuse(0, format!("the first offset is {first}, not 0")),
-        None => return refuse(0, "there are no offsets, not even 0".into()),
+    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+        let message =
+            format!("there are no offsets: all {elements} together have the offsets 0 and {count}");
+        return Err(Error::input_at(operation, 0, message));
+    };
+    // The check is vectorised, unlike the search for the first offset out of order.
+    if first == 0
+        && !offsets.is_sorted()
+        && let Some(before) = offsets.windows(2).position(|pair| pair[0] > pair[1])
+    {
+        let index = before + 1;
+        let (offset, before) = (offsets[index], offsets[before]);
+        let message =
+            format!("offset {offset} at index {index} is below the one before it, {before}");
+        return Err(Error::input_at(operation, index, message));
     }
-    if let Some(i) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        let (before, after) = (offsets[i], offsets[i + 1]);
-        let message = format!("offset {} is {after}, below {before} before it", i + 1);
-        return refuse(i + 1, message);
+    if first == 0 && last == count {
+        return Ok(());
     }
-    let last = offsets[offsets.len() - 1];
-    if last != count {
-        let message = format!("the last offset is {last}, but there are {count} {elements}");
-        return refuse(offsets.len() - 1, message);
-    }
-    Ok(())
+    let index = if first != 0 { 0 } else { offsets.len() - 1 };
+    let message = format!(
+        "the offsets go from {first} to {last}, and have to go from 0 to the number of {elements}, {count}"
+    );
+    Err(Error::input_at(operation, index, message))
 }
 
 /// Copies offsets to a device, where they have 64 bits.

@@ -68,7 +68,7 @@ def test_refused(rng):
         slide_distances(a[0])
     with pytest.raises(ValueError, match="slide_distances: sequence 1 of a has windows of 2 numbers"):
         slide_distances([a[0], a[1][:, :2]])
-    with pytest.raises(ValueError, match="the last offset is 4, but there are 2 rows"):
+    with pytest.raises(ValueError, match="the offsets go from 0 to 4, and have to go from 0 to the number of rows, 2"):
         slide_distances(Windows(a[0], np.array([0, 4])))
     with pytest.raises(ValueError, match="the offsets of a have a negative number"):
         slide_distances(Windows(a[0], np.array([-1, 2])))

@@ -419,13 +419,19 @@ mod tests {
         assert_eq!(given, pushed);
         for (offsets, expected) in [
             (vec![], "there are no offsets"),
-            (vec![1, 3], "the first offset is 1, not 0"),
-            (vec![0, 2, 1, 3], "offset 2 is 1, below 2 before it"),
-            (vec![0, 2], "the last offset is 2, but there are 3 codes"),
             (
-                vec![0, usize::MAX],
-                "the last offset is 18446744073709551615",
+                vec![1, 3],
+                "the offsets go from 1 to 3, and have to go from 0",
             ),
+            (
+                vec![0, 2, 1, 3],
+                "offset 1 at index 2 is below the one before it, 2",
+            ),
+            (
+                vec![0, 2],
+                "from 0 to 2, and have to go from 0 to the number of codes, 3",
+            ),
+            (vec![0, usize::MAX], "from 0 to 18446744073709551615"),
         ] {
             let refused = Sequences::from_concatenated(vec![5, 6, 7], offsets);
             let message = refused.unwrap_err().to_string();

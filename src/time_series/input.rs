@@ -9,7 +9,7 @@ use super::method::Method;
 use super::options::TimeBuckets;
 use crate::device::{Device, DeviceArray, Element, collected};
 use crate::error::During;
-use crate::{Error, Result};
+use crate::{Error, Result, offsets};
 
 /// The most points of a call: their indices have 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
@@ -140,7 +140,7 @@ fn checked(
         return Err(Error::Shape { operation, message });
     }
     require_count(operation, timestamps)?;
-    require_offsets(operation, offsets, timestamps)?;
+    offsets::check(operation, offsets, timestamps, "points")?;
     Ok(floor)
 }
 
@@ -158,33 +158,6 @@ pub fn require_count(operation: &'static str, points: usize) -> Result<()> {
     }
     let message = format!("{points} points are more than {MAX_POINTS}");
     Err(Error::input(operation, message))
-}
-
-/// Checks that offsets ascend from 0 to the number of points.
-fn require_offsets(operation: &'static str, offsets: &[usize], points: usize) -> Result<()> {
-    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
-        let message = "there are no offsets: one series of n points has the offsets 0 and n";
-        return Err(Error::input(operation, message));
-    };
-    // The check is vectorised, unlike the search for the first offset out of order.
-    if first == 0
-        && !offsets.is_sorted()
-        && let Some(before) = offsets.windows(2).position(|pair| pair[0] > pair[1])
-    {
-        let index = before + 1;
-        let (offset, before) = (offsets[index], offsets[before]);
-        let message =
-            format!("offset {offset} at index {index} is below the one before it, {before}");
-        return Err(Error::input_at(operation, index, message));
-    }
-    if first == 0 && last == points {
-        return Ok(());
-    }
-    let index = if first != 0 { 0 } else { offsets.len() - 1 };
-    let message = format!(
-        "the offsets go from {first} to {last}, and have to go from 0 to the number of points, {points}"
-    );
-    Err(Error::input_at(operation, index, message))
 }
 
 /// Checks that a result has a place for each timestamp.

@@ -94,11 +94,11 @@ fn results_are_read_again() {
 fn what_does_not_fit_together_is_not_read() {
     refuse::<gridstride::box_overlap::Overlaps>(
         r#"{"offsets":[0,3],"indices":[0]}"#,
-        "the last offset is 3, but there are 1 indices",
+        "the offsets go from 0 to 3, and have to go from 0 to the number of indices, 1",
     );
     refuse::<Sequences>(
         r#"{"codes":[1],"offsets":[1]}"#,
-        "the first offset is 1, not 0",
+        "the offsets go from 1 to 1, and have to go from 0",
     );
     let starts = r#"{"v":1,"dim":[1],"data":[0]}"#;
     refuse::<Aggregates>(

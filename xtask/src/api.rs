@@ -73,11 +73,10 @@ struct DocsRs {
 }
 
 impl Package {
-    /// The features that docs.rs documents, as cargo names them in a workspace.
-    fn features(&self) -> impl Iterator<Item = String> {
+    /// The features that docs.rs documents.
+    fn features(&self) -> &[String] {
         let docs = self.metadata.as_ref().and_then(|m| m.docs.as_ref());
-        let features = docs.map_or(&[][..], |docs| &docs.rs.features);
-        features.iter().map(|name| format!("{}/{name}", self.name))
+        docs.map_or(&[], |docs| &docs.rs.features)
     }
 
     /// The name of the library in source.
@@ -172,8 +171,10 @@ fn document<'a>(packages: impl Iterator<Item = &'a &'a Package>) -> Result<()> {
     command.args(["doc", "--quiet", "--no-deps"]);
     for package in packages {
         command.args(["--package", &package.name]);
+        // Without the package's name: cargo takes `gridstride/cuda` for a feature of the
+        // dev-dependency of this name, which `doc` leaves out.
         for feature in package.features() {
-            command.args(["--features", &feature]);
+            command.args(["--features", feature]);
         }
     }
     let status = command

@@ -109,7 +109,8 @@ impl NpyReader {
             let wanted = ((count - numbers.len()).saturating_mul(decode.size())).min(BATCH);
             let got = fill(&mut file, &mut batch[..wanted])?;
             let whole = got / decode.size();
-            let no_memory = || format!("there is no memory for {rows}×{columns} numbers");
+            let no_memory =
+                || format!("there is no memory for {rows}×{columns} numbers: free some memory");
             numbers.try_reserve(whole).with_context(no_memory)?;
             decode.decode(&batch[..got], |number| {
                 let rounded = T::from_f64(number);

@@ -52,7 +52,10 @@ impl<'a, T> Windows<'a, T> {
     ///
     /// let rows = Array2::<f32>::zeros((3, 2));
     /// let error = Windows::new(rows.view(), &[0, 2]).unwrap_err();
-    /// assert_eq!(error.to_string(), "Windows::new: the last offset is 2, but there are 3 rows");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "Windows::new: the offsets go from 0 to 2, and have to go from 0 to the number of rows, 3"
+    /// );
     /// ```
     pub fn new(rows: ArrayView2<'a, T>, offsets: &'a [usize]) -> Result<Self> {
         offsets::check("Windows::new", offsets, rows.nrows(), "rows")?;

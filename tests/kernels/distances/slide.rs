@@ -264,10 +264,26 @@ fn the_error_is_within_the_bound() {
 fn wrong_arguments_are_refused() {
     let rows = Array2::<f32>::zeros((3, 2));
     for (offsets, index, message) in [
-        (&[][..], 0, "there are no offsets, not even 0"),
-        (&[1, 3], 0, "the first offset is 1, not 0"),
-        (&[0, 2, 1, 3], 2, "offset 2 is 1, below 2 before it"),
-        (&[0, 2], 1, "the last offset is 2, but there are 3 rows"),
+        (
+            &[][..],
+            0,
+            "there are no offsets: all rows together have the offsets 0 and 3",
+        ),
+        (
+            &[1, 3],
+            0,
+            "the offsets go from 1 to 3, and have to go from 0 to the number of rows, 3",
+        ),
+        (
+            &[0, 2, 1, 3],
+            2,
+            "offset 1 at index 2 is below the one before it, 2",
+        ),
+        (
+            &[0, 2],
+            1,
+            "the offsets go from 0 to 2, and have to go from 0 to the number of rows, 3",
+        ),
     ] {
         let found = Windows::new(rows.view(), offsets);
         assert_error!(&found, Error::InvalidInput { index: Some(found), .. } if *found == index);

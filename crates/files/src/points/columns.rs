@@ -179,7 +179,12 @@ fn moved<T: Copy + Zeroable>(
 /// Returns zeros, to which the system gives memory as they are first written.
 fn zeros<T: Zeroable>(count: usize) -> Result<Vec<T>> {
     let zeros = try_zeroed_vec(count);
-    zeros.map_err(|()| anyhow!("no memory for {count} elements of {} bytes", size_of::<T>()))
+    zeros.map_err(|()| {
+        let bytes = size_of::<T>();
+        anyhow!(
+            "there is no memory for {count} elements of {bytes} bytes: give smaller files, or free some memory"
+        )
+    })
 }
 
 #[cfg(test)]
