@@ -1,21 +1,21 @@
-//! FASTA in blocks that end anywhere, against lines of the whole text.
+//! FASTA and FASTQ in chunks that end anywhere: FASTA against lines of the whole text, and both against
+//! the whole text as one chunk.
 
 #![no_main]
 
-use std::path::Path;
+use std::io::Cursor;
 
 use arbitrary::Arbitrary;
+use files::sequences::{Error, Letters, Reader};
 use gridstride::sequences::{Alphabet, Unknown};
-use gridstride_fuzz::tensor_sketch::fasta::{Parser, Sequence};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
     is_protein: bool,
     skips: bool,
-    per_file: bool,
-    /// Lengths of blocks, again and again.
-    lengths: [u8; 3],
+    /// The length of chunks, less 1.
+    chunk: u8,
     text: &'a [u8],
 }
 
@@ -37,75 +37,80 @@ impl Input<'_> {
         }
     }
 
-    /// Parses blocks of these lengths.
-    fn parsed(&self, lengths: &[usize]) -> Result<Vec<Record>, String> {
-        let path = Path::new("file");
-        let mut parser = Parser::new(self.alphabet(), self.unknown(), self.per_file);
+    /// Reads chunks of this length.
+    fn read(&self, chunk: usize) -> Result<Vec<Record>, String> {
+        let letters = Letters::codes(&self.alphabet(), self.unknown(), "leave it out");
+        let text = Box::new(Cursor::new(self.text.to_vec()));
+        let mut reader = Reader::here(letters, text, Some(chunk));
         let (mut records, mut open) = (Vec::new(), Vec::new());
-        let mut take = |parser: &mut Parser| {
-            let visit = |codes: &[u8], sequence: Sequence| {
-                open.extend_from_slice(codes);
-                if let Sequence::Ended(record) = sequence {
-                    let codes = std::mem::take(&mut open);
-                    records.push((record.name, record.length, record.skipped, codes));
+        loop {
+            let next = reader.next(|piece| {
+                open.extend_from_slice(piece.letters);
+                if piece.is_last {
+                    let (record, codes) = (piece.record, std::mem::take(&mut open));
+                    let name = record.name().into_owned();
+                    records.push((name, record.length(), record.skipped(), codes));
                 }
-                Ok::<_, String>(())
-            };
-            parser.take(visit)
-        };
-        let (mut text, mut lengths) = (self.text, lengths.iter().cycle());
-        while !text.is_empty() {
-            let length = *lengths.next().expect("a cycle does not end");
-            let (block, rest) = text.split_at(length.clamp(1, text.len()));
-            let parsed = parser.text(path, block);
-            parsed.map_err(|error| format!("{error:#}"))?;
-            take(&mut parser)?;
-            text = rest;
+                Ok::<_, Error>(())
+            });
+            match next {
+                Ok(true) => {}
+                Ok(false) => return Ok(records),
+                Err(error) => return Err(error.to_string()),
+            }
         }
-        let ended = parser.end_file(Ok(()));
-        ended.map_err(|error| format!("{error:#}"))?;
-        take(&mut parser)?;
-        Ok(records)
     }
 
-    /// The records by lines of the whole text, or `None` if the text is refused.
+    /// The records of FASTA by lines of the whole text, or `None` if the text is refused.
     fn expected(&self) -> Option<Vec<Record>> {
-        if self.text.first() != Some(&b'>') {
-            return None;
-        }
         let mut records: Vec<Record> = Vec::new();
-        for line in self.text.split(|&byte| byte == b'\n') {
+        let text = self.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.text);
+        for line in text.split(|&byte| byte == b'\n') {
             if let Some(header) = line.strip_prefix(b">") {
                 let header = header.strip_suffix(b"\r").unwrap_or(header);
                 if header.contains(&b'\r') {
                     return None;
                 }
-                let header = String::from_utf8_lossy(header);
-                let name = header.split_whitespace().next().unwrap_or_default();
-                match self.per_file {
-                    true if records.is_empty() => records.push(("file".into(), 0, 0, Vec::new())),
-                    true => {}
-                    false => records.push((name.into(), 0, 0, Vec::new())),
-                }
+                let header = String::from_utf8_lossy(header.trim_ascii());
+                let name = header.split(|c: char| c.is_ascii_whitespace()).next();
+                records.push((name.unwrap_or_default().into(), 0, 0, Vec::new()));
                 continue;
             }
-            let letters = line.strip_suffix(b"\r").unwrap_or(line);
-            let (_, length, skipped, codes) = records.last_mut()?;
-            for &letter in letters {
+            if line.starts_with(b"@") {
+                return None;
+            }
+            for &letter in line {
+                if letter == 0x0b || letter.is_ascii_whitespace() {
+                    continue;
+                }
+                let (_, length, skipped, codes) = records.last_mut()?;
                 match self.alphabet().code(letter) {
+                    _ if matches!(letter, b'>' | b';') => return None,
                     Some(code) => codes.push(code),
                     None if self.skips => *skipped += 1,
                     None => return None,
                 }
+                *length = codes.len() as u64;
             }
-            *length = codes.len() as u64;
         }
-        Some(records)
+        (!records.is_empty()).then_some(records)
     }
 }
 
 fuzz_target!(|input: Input| {
-    let whole = input.parsed(&[usize::MAX]);
-    assert_eq!(whole.as_ref().ok(), input.expected().as_ref());
-    assert_eq!(input.parsed(&input.lengths.map(usize::from)), whole);
+    let whole = input.read(usize::from(u16::MAX));
+    let is_blank = |byte: &&u8| **byte == 0x0b || byte.is_ascii_whitespace();
+    let text = input
+        .text
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(input.text);
+    let first = text.iter().find(|byte| !is_blank(byte));
+    let is_utf16 = matches!(
+        input.text,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..] | [0, ..]
+    );
+    if first == Some(&b'>') && !is_utf16 {
+        assert_eq!(whole.as_ref().ok(), input.expected().as_ref());
+    }
+    assert_eq!(input.read(1 + usize::from(input.chunk)), whole);
 });

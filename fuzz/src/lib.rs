@@ -3,8 +3,6 @@
 //!
 //! `cargo xtask fuzz` runs the targets.
 
-pub mod tensor_sketch;
-
 pub mod calls;
 mod inputs;
 

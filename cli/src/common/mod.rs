@@ -13,4 +13,5 @@ pub mod output;
 pub mod progress;
 pub mod repeated;
 pub mod report;
+pub mod sequences;
 pub mod spearman;

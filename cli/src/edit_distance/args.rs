@@ -157,7 +157,7 @@ pub struct Args {
     )]
     pub shape: Shape,
 
-    /// The first sequences of the pairs, FASTA, plain, gzip, zstd or a zip archive of a single file;
+    /// The first sequences of the pairs, FASTA or FASTQ, plain, gzip, zstd or a zip archive of a single file;
     /// - is stdin.
     #[arg(value_name = "A.fa")]
     pub a: PathBuf,

@@ -10,8 +10,7 @@ use gridstride::sequences::{Alphabet, Sequences};
 use super::args::Args;
 use crate::common::progress;
 use crate::common::report::warn;
-use crate::tensor_sketch::fasta::Sequence;
-use crate::tensor_sketch::fasta_file::read_records;
+use crate::common::sequences::{letters, read_records};
 
 /// Returns all pairs of a group of `size` sequences, as indices within the group.
 pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {
@@ -174,18 +173,18 @@ impl Pairs {
 
 impl Records {
     fn read(args: &Args, path: &Path, monitor: &Monitor) -> Result<Records> {
-        let (alphabet, unknown) = (Alphabet::from(args.alphabet), args.unknown);
+        let letters = letters(&Alphabet::from(args.alphabet), args.unknown);
         let mut records = Records::default();
         let (mut codes, mut offsets) = (Vec::new(), vec![0]);
-        read_records(path, alphabet, unknown, monitor, |letters, sequence| {
-            make_room(&mut codes, letters.len(), "letters")?;
-            codes.extend_from_slice(letters);
-            if let Sequence::Ended(record) = sequence {
+        read_records(path, letters, monitor, |piece| {
+            make_room(&mut codes, piece.letters.len(), "letters")?;
+            codes.extend_from_slice(piece.letters);
+            if piece.is_last {
                 make_room(&mut offsets, 1, "records")?;
                 make_room(&mut records.names, 1, "records")?;
                 offsets.push(codes.len());
-                records.skipped += record.skipped;
-                records.names.push(record.name);
+                records.skipped += piece.record.skipped();
+                records.names.push(piece.record.name().into_owned());
             }
             Ok(())
         })?;

@@ -14,7 +14,7 @@ use crate::common::device_names::DeviceOptions;
 /// The tuple length if neither `--tuple` nor `--tables` gives one.
 pub const DEFAULT_TUPLE: usize = 4;
 
-/// Sketches the sequences of FASTA files, and computes the distances between the sketches.
+/// Sketches the sequences of FASTA and FASTQ files, and computes the distances between the sketches.
 ///
 /// Reading, parsing and computing run at the same time. Memory use does not grow with the input,
 /// even if the input is one record of many gigabytes.
@@ -95,7 +95,10 @@ pub struct Args {
     pub devices: DeviceOptions,
 
     /// Write the sketches to this NPY file, f32 or f64, sequences × dimensions. Outputs are compressed
-    /// if their names end in .gz or .zst; - is stdout, and the summary then goes to stderr.
+    /// if their names end in .gz or .zst; - is stdout, and the summary then goes to stderr. With
+    /// --windows, a row is a window, and two lists are written beside X.npy: X.names.txt has a line for
+    /// each sequence with windows, its name, and X.windows.txt the number of its windows, as
+    /// `gridstride distances --names --windows` takes them. With --mean there is only X.names.txt.
     #[arg(long, value_name = "NPY", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
@@ -120,7 +123,7 @@ pub struct Args {
     #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot_tree: Option<PathBuf>,
 
-    /// FASTA files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
+    /// FASTA or FASTQ files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Sketches the sequences of FASTA files, and measures how far they are from each other.
+//! Sketches the sequences of FASTA and FASTQ files, and measures how far they are from each other.
 //!
 //! ```text
 //! gridstride tensor-sketch examples/data/lambda_phage.fa
@@ -7,16 +7,15 @@
 pub mod args;
 mod clustering;
 mod comparison;
-pub mod fasta;
-pub mod fasta_file;
 mod heat_map;
 mod means;
-mod read_ahead;
 mod results;
 mod sessions;
+mod short;
 mod sketching;
 mod summary;
 mod tree;
+mod window_lists;
 mod windows;
 
 use std::collections::HashSet;
@@ -27,16 +26,15 @@ use files::Monitor;
 use files::text::shortened;
 use gridstride::distances;
 use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
-use ndarray::{ArrayView1, ArrayView2};
 
 use crate::common::output::{Format, NpyFile, check_outputs};
 use crate::common::report::{self, UsageError, timed, warn};
 use args::{Args, Windows};
 use comparison::Outputs;
-use read_ahead::ReadAhead;
 use results::Results;
-use sketching::sketch_files;
+use sketching::{Inputs, sketch_files};
 use summary::{Run, Summary};
+use window_lists::WindowLists;
 
 /// Characters of a name in a warning.
 const SHOWN_NAME: usize = 60;
@@ -76,20 +74,21 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         .map(|path| NpyFile::create(path, 'f', dim));
     let mut results = Results::new(
         sketches_file.transpose()?,
+        WindowLists::create(args)?,
         outputs.any(),
         args.mean,
         outputs.most(),
     );
 
     // The device takes its time, during which reading begins.
-    let text = ReadAhead::start(&args.files)?;
+    let inputs = Inputs::start(args);
     let mut opening = Duration::ZERO;
     let devices = timed(&mut opening, || {
         args.devices.device.open(args.devices.memory)
     })?;
 
     let start = Instant::now();
-    let mut times = sketch_files(args, &text, sketcher, &devices, &mut results)?;
+    let mut times = sketch_files(args, inputs, sketcher, &devices, &mut results)?;
     timed(&mut times.writing, || results.finish())?;
     let longest = results.longest;
     if let Some(Windows { width, .. }) = args.windows
@@ -101,13 +100,14 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         );
     }
     let elapsed = start.elapsed();
+    results.short.warn(args.windows, tuple, results.sequences);
     if !args.normalize && args.windows.is_none() {
         warn_of_lengths(results.lengths(), tuple);
     }
     let comparison = match results.take_all(dim)? {
         Some((names, sketches)) => {
             if args.has_tree() {
-                warn_of_leaves(&names, sketches.view());
+                warn_of_leaves(&names);
             }
             outputs.write(&devices, &names, sketches.view())?
         }
@@ -132,8 +132,15 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
 }
 
 fn check_paths(args: &Args) -> Result<()> {
+    let (names, counts) = (window_lists::names_of(args), window_lists::counts_of(args));
     let outputs = [
         ("--out", args.out.as_deref(), Format::Npy),
+        ("--out (the names)", names.as_deref(), Format::Tsv),
+        (
+            "--out (the numbers of windows)",
+            counts.as_deref(),
+            Format::Tsv,
+        ),
         ("--distances", args.distances.as_deref(), Format::Tsv),
         ("--tree", args.tree.as_deref(), Format::Newick),
         ("--plot", args.plot.as_deref(), Format::Picture),
@@ -162,23 +169,11 @@ fn warn_of_lengths(lengths: &[u64], tuple: usize) {
 }
 
 /// Warns of sequences that a tree does not tell apart.
-fn warn_of_leaves<T: Entry>(names: &[String], sketches: ArrayView2<T>) {
+fn warn_of_leaves(names: &[String]) {
     let mut seen = HashSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
         warn(&format!(
             "several sequences have the name {}, which a tree does not tell apart",
-            shortened(name, SHOWN_NAME)
-        ));
-    }
-    let is_zero = |sketch: &ArrayView1<T>| sketch.iter().all(|value| value.to_f64() == 0.0);
-    let zeros = sketches.outer_iter().zip(names);
-    let mut zeros = zeros.filter(|(sketch, _)| is_zero(sketch));
-    if let Some((_, name)) = zeros.next() {
-        warn(&format!(
-            "{} of {} sketches are zero, the first that of {}: sequences without tuples are all \
-             the same to a tree",
-            zeros.count() + 1,
-            names.len(),
             shortened(name, SHOWN_NAME)
         ));
     }

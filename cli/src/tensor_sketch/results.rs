@@ -6,6 +6,8 @@ use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
+use super::short::Short;
+use super::window_lists::WindowLists;
 use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
@@ -27,6 +29,10 @@ pub struct Name {
 pub struct Results<T> {
     /// How many there were.
     pub count: usize,
+    /// How many sequences there were, with those that have no sketch.
+    pub sequences: u64,
+    /// Sequences without a window or a tuple.
+    pub short: Short,
     /// Letters of all sequences, and characters that were left out.
     pub letters: u64,
     pub skipped: u64,
@@ -37,6 +43,7 @@ pub struct Results<T> {
     /// The first ones.
     pub shown: Vec<(Name, Vec<T>)>,
     npy: Option<NpyFile<T>>,
+    lists: WindowLists,
     all: Option<All<T>>,
     /// If there is to be one sketch of all windows of a sequence.
     means: Option<Means>,
@@ -54,18 +61,22 @@ impl<T: Entry> Results<T> {
     /// may be `most` sketches.
     pub fn new(
         npy: Option<NpyFile<T>>,
+        lists: WindowLists,
         keep_all: bool,
         take_means: bool,
         most: usize,
     ) -> Results<T> {
         Results {
             count: 0,
+            sequences: 0,
+            short: Short::default(),
             letters: 0,
             skipped: 0,
             longest: 0,
             most,
             shown: Vec::new(),
             npy,
+            lists,
             all: keep_all.then(|| All {
                 names: Vec::new(),
                 lengths: Vec::new(),
@@ -128,12 +139,32 @@ impl<T: Entry> Results<T> {
         Ok(())
     }
 
-    /// Takes note of a sequence of which all windows are known.
-    pub fn end_windows(&mut self, length: u64, skipped: u64, has_windows: bool) {
-        self.longest = self.longest.max(length);
-        if let Some(means) = self.means.as_mut().filter(|_| has_windows) {
-            means.end_sequence(length, skipped);
+    /// Takes note of a sequence that has ended: it has so many windows, or tuples.
+    pub fn end_sequence(&mut self, name: &str, skipped: u64, count: u64) {
+        self.sequences += 1;
+        self.skipped += skipped;
+        if count == 0 {
+            self.short.add(name);
         }
+    }
+
+    /// Takes note of a sequence of which all windows are known.
+    pub fn end_windows(
+        &mut self,
+        name: &str,
+        length: u64,
+        skipped: u64,
+        windows: u64,
+    ) -> Result<()> {
+        self.longest = self.longest.max(length);
+        if windows > 0 {
+            self.lists.add(name, self.sequences, windows)?;
+            if let Some(means) = &mut self.means {
+                means.end_sequence(length, skipped);
+            }
+        }
+        self.end_sequence(name, skipped, windows);
+        Ok(())
     }
 
     /// Ends the last sequence.
@@ -144,8 +175,9 @@ impl<T: Entry> Results<T> {
         Ok(())
     }
 
-    /// Completes the file, and puts it in its place.
+    /// Completes the files, and puts them in their places.
     pub fn publish(&mut self) -> Result<()> {
+        self.lists.publish()?;
         self.npy.take().map_or(Ok(()), NpyFile::finish)
     }
 

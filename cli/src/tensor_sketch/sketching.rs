@@ -1,14 +1,17 @@
 //! From files to sketches: reading, parsing and computing, side by side.
 //!
-//! A thread reads ahead, this one parses and hands the letters to a session on each device, whose
-//! own thread computes. Each waits for the next one when it is ahead, so that memory does not grow with the
+//! Threads read and parse ahead. This one hands the letters to a session on each device, whose own
+//! thread computes. Each waits for the next one when it is ahead, so that memory does not grow with the
 //! input. Windows that share many letters are sketched together, by this thread.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
+use files::Monitor;
+use files::sequences::{Letters, Piece, Reader};
 use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Alphabet, Entry, NamedAlphabet, TensorSketch};
@@ -16,13 +19,12 @@ use indicatif::{HumanCount, ProgressBar};
 use ndarray::Array2;
 
 use super::args::Args;
-use super::fasta::{Parser, Record, Sequence};
-use super::read_ahead::{Piece, ReadAhead};
 use super::results::{Name, Results};
 use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 use crate::common::progress::{self, total_size};
 use crate::common::report::{timed, warn};
+use crate::common::sequences::{letters, with_file};
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
@@ -30,24 +32,47 @@ const TAKEN: usize = 1024;
 /// What this thread spent its time on.
 #[derive(Default)]
 pub struct Times {
-    /// Waiting for text.
+    /// Waiting for parsed text.
     pub input: Duration,
+    /// What parsing took on its own threads, beside the rest.
     pub parsing: Duration,
     /// Handing letters over, and waiting for the sessions.
     pub computing: Duration,
     pub writing: Duration,
 }
 
+/// The files of a command line, of which the first one is being read.
+pub struct Inputs {
+    letters: Letters,
+    monitor: Monitor,
+    first: Option<Reader>,
+}
+
+impl Inputs {
+    /// Begins to read; `-` stands for stdin.
+    pub fn start(args: &Args) -> Inputs {
+        let mut inputs = Inputs {
+            letters: letters(&Alphabet::from(args.alphabet), args.unknown),
+            monitor: Monitor::new(|_| (), warn),
+            first: None,
+        };
+        inputs.first = args.files.first().map(|path| inputs.open(path));
+        inputs
+    }
+
+    fn open(&self, path: &Path) -> Reader {
+        Reader::open(self.letters.clone(), path, &self.monitor)
+    }
+}
+
 /// Sketches all files of the command line, in order.
 pub fn sketch_files<T: Entry>(
     args: &Args,
-    text: &ReadAhead,
+    mut inputs: Inputs,
     sketcher: &TensorSketch<T>,
     devices: &[Device],
     results: &mut Results<T>,
 ) -> Result<Times> {
-    let (alphabet, unknown) = (Alphabet::from(args.alphabet), args.unknown);
-    let mut parser = Parser::new(alphabet, unknown, args.per_file);
     let mut sketches = Sketches {
         sketcher,
         devices,
@@ -58,6 +83,8 @@ pub fn sketch_files<T: Entry>(
             .windows
             .map(|windows| Windows::new(sketcher, devices, windows)),
         takes_means: args.mean,
+        per_file: args.per_file,
+        sequence: Sequence::default(),
         sequences: 0,
         progress: Progress::new(args),
         finished: Finished {
@@ -67,10 +94,19 @@ pub fn sketch_files<T: Entry>(
             times: Times::default(),
         },
     };
+    let mut amino_acids = 0;
     for path in &args.files {
-        sketch_file(path, text, &mut parser, &mut sketches)?;
+        let mut reader = inputs.first.take().unwrap_or_else(|| inputs.open(path));
+        sketches.sketch_file(path, &mut reader, &inputs.monitor)?;
+        let skipped = reader.skipped();
+        amino_acids += b"EFILPQefilpq"
+            .map(|letter| skipped[usize::from(letter)])
+            .iter()
+            .sum::<u64>();
     }
-    if args.alphabet == NamedAlphabet::Dna && parser.looks_like_proteins() {
+    let results = &sketches.finished.results;
+    let characters = results.letters + results.skipped;
+    if args.alphabet == NamedAlphabet::Dna && amino_acids > characters / 10 {
         warn(
             "more than 10 % of the characters are no letters of DNA and were skipped, but those of \
              amino acids: --alphabet protein reads proteins",
@@ -79,31 +115,12 @@ pub fn sketch_files<T: Entry>(
     sketches.finish()
 }
 
-fn sketch_file<T: Entry>(
-    path: &Path,
-    text: &ReadAhead,
-    parser: &mut Parser,
-    sketches: &mut Sketches<T>,
-) -> Result<()> {
-    let cannot_read = || format!("cannot read {}", path.display());
-    loop {
-        let piece = timed(&mut sketches.finished.times.input, || text.next());
-        let (parsed, block) = timed(&mut sketches.finished.times.parsing, || match piece {
-            Piece::Text(block) => (parser.text(path, &block.text), Some(block)),
-            Piece::End(outcome) => (parser.end_file(outcome), None),
-        });
-        parsed.with_context(cannot_read)?;
-        sketches.add(parser)?;
-        match block {
-            Some(block) => {
-                sketches.progress.read(block.read, sketches.pushed);
-                text.give_back(block);
-            }
-            None => return Ok(()),
-        }
-        let computed = sketches.letters_computed();
-        sketches.progress.computed(computed);
-    }
+/// The sequence whose letters come: a record, or all records of a file.
+#[derive(Default)]
+struct Sequence {
+    name: String,
+    length: u64,
+    skipped: u64,
 }
 
 /// Sequences on their way through the sessions.
@@ -119,6 +136,9 @@ struct Sketches<'a, T: Entry> {
     windows: Option<Windows<'a, T>>,
     /// If the windows of a sequence have one sketch, and so one name.
     takes_means: bool,
+    /// If the records of a file are one sequence.
+    per_file: bool,
+    sequence: Sequence,
     /// Sequences that have ended.
     sequences: u64,
     progress: Progress,
@@ -126,42 +146,101 @@ struct Sketches<'a, T: Entry> {
 }
 
 impl<T: Entry> Sketches<'_, T> {
-    /// Takes what was parsed, and hands on what is finished.
-    fn add(&mut self, parser: &mut Parser) -> Result<()> {
-        let (start, written) = (Instant::now(), self.finished.times.writing);
-        parser.take(|codes, sequence| {
-            self.finished.results.letters += codes.len() as u64;
-            if let Sequence::Ended(record) = &sequence {
-                self.finished.results.skipped += record.skipped;
+    fn sketch_file(&mut self, path: &Path, reader: &mut Reader, monitor: &Monitor) -> Result<()> {
+        if self.per_file {
+            self.begin_sequence(path.display().to_string());
+        }
+        loop {
+            let (start, written) = (Instant::now(), self.finished.times.writing);
+            let waited = reader.waiting();
+            let next = reader.next(|piece| self.add(piece));
+            let has_more = next.map_err(|error| with_file(error, path))?;
+            if !has_more && self.per_file {
+                self.end_sequence()?;
             }
-            match self.windows {
-                None => self.push(codes, sequence),
-                Some(_) => self.push_windows(codes, sequence),
+            self.take_finished()?;
+            let times = &mut self.finished.times;
+            let waiting = reader.waiting() - waited;
+            times.input += waiting;
+            times.computing += start.elapsed() - waiting - (times.writing - written);
+            if !has_more {
+                times.parsing += reader.parsing();
+                return Ok(());
             }
-        })?;
-        self.take_finished()?;
-        let times = &mut self.finished.times;
-        times.computing += start.elapsed() - (times.writing - written);
-        Ok(())
-    }
-
-    fn push(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
-        self.push_letters(codes)?;
-        match sequence {
-            Sequence::Open(_) => Ok(()),
-            Sequence::Ended(record) => {
-                let name = Name::new(record, self.sequences);
-                self.sequences += 1;
-                self.end_sequence(name)
-            }
+            self.progress.read(monitor.bytes_read(), self.pushed);
+            let computed = self.letters_computed();
+            self.progress.computed(computed);
         }
     }
 
-    fn push_windows(&mut self, codes: &[u8], sequence: Sequence) -> Result<()> {
+    fn begin_sequence(&mut self, name: String) {
+        self.sequence = Sequence {
+            name,
+            ..Sequence::default()
+        };
+    }
+
+    /// Takes letters of a record, and hands on what is finished.
+    fn add(&mut self, piece: Piece) -> Result<()> {
+        let (record, letters) = (piece.record, piece.letters);
+        // The first letters of a record, or none.
+        if !self.per_file && record.length() == letters.len() as u64 {
+            self.begin_sequence(record.name().into_owned());
+        }
+        self.finished.results.letters += letters.len() as u64;
+        self.sequence.length += letters.len() as u64;
+        match self.windows {
+            None => self.push_letters(letters)?,
+            Some(_) => self.push_windows(letters, false)?,
+        }
+        if piece.is_last {
+            self.sequence.skipped += record.skipped();
+            if !self.per_file {
+                self.end_sequence()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the sequence, which may be empty.
+    fn end_sequence(&mut self) -> Result<()> {
+        if let Some(windows) = &self.windows {
+            let (width, stride) = (windows.width as u64, windows.stride as u64);
+            self.push_windows(&[], true)?;
+            let Sequence {
+                name,
+                length,
+                skipped,
+            } = mem::take(&mut self.sequence);
+            let last = length.checked_sub(width);
+            let count = last.map_or(0, |last| last / stride + 1);
+            self.sequences += 1;
+            let results = &mut self.finished.results;
+            return results.end_windows(&name, length, skipped, count);
+        }
+        let Sequence {
+            name,
+            length,
+            skipped,
+        } = mem::take(&mut self.sequence);
+        let tuple = self.sketcher.tables().tuple_length() as u64;
+        let tuples = (length + 1).saturating_sub(tuple);
+        let results = &mut self.finished.results;
+        results.end_sequence(&name, skipped, tuples);
+        self.sequences += 1;
+        self.sketch(Name {
+            name,
+            length,
+            skipped: Some(skipped),
+            sequence: self.sequences - 1,
+        })
+    }
+
+    fn push_windows(&mut self, codes: &[u8], is_end: bool) -> Result<()> {
         let Some(mut windows) = self.windows.take() else {
             return Ok(());
         };
-        let name = &sequence.record().name;
+        let name = mem::take(&mut self.sequence.name);
         let (width, stride) = (windows.width as u64, windows.stride as u64);
         let (takes_means, sequence_number) = (self.takes_means, self.sequences);
         let name_of = |start: u64| Name {
@@ -177,7 +256,7 @@ impl<T: Entry> Sketches<'_, T> {
         let mut visit = |start: u64, found: Found<T>| match found {
             Found::Window(window) => {
                 self.push_letters(window)?;
-                self.end_sequence(name_of(start))
+                self.sketch(name_of(start))
             }
             Found::Sketches(sketches) => {
                 // Those of the windows before come first.
@@ -190,13 +269,11 @@ impl<T: Entry> Sketches<'_, T> {
                 })
             }
         };
-        windows.add(name, codes, &mut visit)?;
-        if let Sequence::Ended(record) = &sequence {
-            windows.end_sequence(name, &mut visit)?;
-            let results = &mut self.finished.results;
-            results.end_windows(record.length, record.skipped, record.length >= width);
-            self.sequences += 1;
+        windows.add(&name, codes, &mut visit)?;
+        if is_end {
+            windows.end_sequence(&name, &mut visit)?;
         }
+        self.sequence.name = name;
         self.windows = Some(windows);
         Ok(())
     }
@@ -221,7 +298,8 @@ impl<T: Entry> Sketches<'_, T> {
         pushed.map_err(|error| self.finished.with_name(error))
     }
 
-    fn end_sequence(&mut self, name: Name) -> Result<()> {
+    /// Sketches the letters that were pushed.
+    fn sketch(&mut self, name: Name) -> Result<()> {
         self.finished.waiting.push_back(name);
         let ended = self.sessions.end_sequence();
         ended.map_err(|error| self.finished.with_name(error))?;
@@ -249,17 +327,6 @@ impl<T: Entry> Sketches<'_, T> {
         self.finished.hand_on(last)?;
         self.progress.bar.finish_and_clear();
         Ok(self.finished.times)
-    }
-}
-
-impl Name {
-    fn new(record: Record, sequence: u64) -> Name {
-        Name {
-            name: record.name,
-            length: record.length,
-            skipped: Some(record.skipped),
-            sequence,
-        }
     }
 }
 

@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::args::Args;
 use super::comparison::Comparison;
 use super::results::{Name, Results};
+use super::short::Short;
 use super::sketching::Times;
+use super::window_lists;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::name_width::name_width;
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
@@ -41,6 +43,8 @@ pub struct Summary<'a> {
     first_sketches: Vec<Sketch>,
     comparison: Option<&'a Comparison>,
     sketches: usize,
+    #[serde(flatten)]
+    short: &'a Short,
     tuple: usize,
     dim: usize,
     #[serde(rename = "type")]
@@ -50,6 +54,9 @@ pub struct Summary<'a> {
     tables: Option<String>,
     normalized: bool,
     out: Option<String>,
+    /// The lists of the sequences that have windows.
+    out_names: Option<String>,
+    out_windows: Option<String>,
     distances: Option<String>,
     tree: Option<String>,
     plot: Option<String>,
@@ -101,6 +108,7 @@ impl<'a> Summary<'a> {
             first_sketches: results.shown.iter().map(Sketch::new).collect(),
             comparison: run.comparison.as_ref(),
             sketches: results.count,
+            short: &results.short,
             tuple: tables.tuple_length(),
             dim: tables.dim(),
             number: T::NAME,
@@ -108,6 +116,8 @@ impl<'a> Summary<'a> {
             tables: args.tables.as_ref().map(shown),
             normalized: args.normalize,
             out: args.out.as_ref().map(shown),
+            out_names: window_lists::names_of(args).as_ref().map(shown),
+            out_windows: window_lists::counts_of(args).as_ref().map(shown),
             distances: args.distances.as_ref().map(shown),
             tree: args.tree.as_ref().map(shown),
             plot: args.plot.as_ref().map(shown),

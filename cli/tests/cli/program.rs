@@ -106,6 +106,19 @@ impl Program {
         printed(self.run(arguments))
     }
 
+    /// Returns what a successful run prints on stdout, if it prints one warning with all of `parts`.
+    #[track_caller]
+    pub fn warn(&self, arguments: &[impl AsRef<OsStr>], parts: &[&str]) -> String {
+        let mut output = self.run(arguments);
+        let errors = String::from_utf8(std::mem::take(&mut output.stderr)).unwrap();
+        assert!(
+            errors.starts_with("warning: ") && errors.lines().count() == 1,
+            "{errors}"
+        );
+        says(&errors, parts);
+        printed(output)
+    }
+
     /// Returns the object that a successful run prints with `--json`, on one line.
     #[track_caller]
     pub fn json(&self, arguments: &[impl AsRef<OsStr>]) -> serde_json::Value {

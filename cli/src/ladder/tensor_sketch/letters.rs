@@ -10,8 +10,7 @@ use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 use ladder_kernels::tensor_sketch::LETTERS;
 
 use crate::common::report::warn;
-use crate::tensor_sketch::fasta::Sequence;
-use crate::tensor_sketch::fasta_file::read_records;
+use crate::common::sequences::{self, read_records};
 
 /// Sequences of letters' codes, one after the other.
 #[derive(Clone, Debug)]
@@ -46,7 +45,7 @@ impl Letters {
         Ok(Letters { codes, offsets })
     }
 
-    /// The records of a FASTA file, which may be compressed. Characters that are no letters of DNA
+    /// The records of a file of FASTA or FASTQ, which may be compressed. Characters that are no letters of DNA
     /// are left out.
     ///
     /// # Errors
@@ -56,22 +55,16 @@ impl Letters {
             codes: Vec::new(),
             offsets: vec![0],
         };
-        let (alphabet, unknown) = (Alphabet::dna(), Unknown::Skip);
-        read_records(
-            path,
-            alphabet,
-            unknown,
-            &Monitor::new(|_| (), warn),
-            |codes, sequence| {
-                make_room(&mut letters.codes, codes.len(), "letters")?;
-                letters.codes.extend_from_slice(codes);
-                if let Sequence::Ended(_) = sequence {
-                    make_room(&mut letters.offsets, 1, "records")?;
-                    letters.offsets.push(letters.codes.len() as u64);
-                }
-                Ok(())
-            },
-        )?;
+        let dna = sequences::letters(&Alphabet::dna(), Unknown::Skip);
+        read_records(path, dna, &Monitor::new(|_| (), warn), |piece| {
+            make_room(&mut letters.codes, piece.letters.len(), "letters")?;
+            letters.codes.extend_from_slice(piece.letters);
+            if piece.is_last {
+                make_room(&mut letters.offsets, 1, "records")?;
+                letters.offsets.push(letters.codes.len() as u64);
+            }
+            Ok(())
+        })?;
         ensure!(
             !letters.codes.is_empty(),
             "{} has no letters A, C, G and T",

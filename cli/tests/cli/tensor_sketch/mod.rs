@@ -1,5 +1,6 @@
 //! The subcommand `tensor-sketch` as its user meets it: what it prints, writes and refuses.
 
+mod short;
 mod text;
 mod trees;
 mod windows;
@@ -20,9 +21,10 @@ const LAMBDA: &str = "../examples/data/lambda_phage.fa";
 
 const PROGRAM: Program = Program("tensor-sketch");
 
-/// Runs the program with `--out`, and reads what it wrote.
+/// Runs the program with `--out`, and reads what it wrote. Without warnings of short sequences.
 fn sketches(folder: &Folder, arguments: &[&str]) -> Array2<f32> {
-    read_npy(PROGRAM.write(folder, "sketches.npy", arguments)).unwrap()
+    let arguments = [arguments, &["--quiet"]].concat();
+    read_npy(PROGRAM.write(folder, "sketches.npy", &arguments)).unwrap()
 }
 
 /// Codes of DNA as text.
@@ -149,7 +151,10 @@ fn forms_and_f64() {
         let expected = sketcher.double().sketch(&Device::cpu(), &sequences);
         let out = folder.argument("double.npy");
         let options = [&options[..], &["--f64", "--out", &out]].concat();
-        says(&PROGRAM.succeed(&options), &["f64"]);
+        says(
+            &PROGRAM.warn(&options, &["their sketches are zero: b"]),
+            &["f64"],
+        );
         assert_eq!(read_npy::<_, Array2<f64>>(out).unwrap(), expected.unwrap());
     }
     PROGRAM.refuse_usage(&["--form", "cubic", LAMBDA], "cubic");
@@ -178,11 +183,11 @@ fn from_stdin() {
     let folder = Folder::new();
     let out = folder.argument("sketches.npy");
     let text = ">a\nACGTACGTAC\n>b\nTTTTT\n";
-    let first = folder.file("first.fa", ">first\nGGG\n");
+    let first = folder.file("first.fa", ">first\nGGGG\n");
     for input in [text.as_bytes(), &gzip(text.as_bytes())] {
         PROGRAM.read(&["--out", &out, &first, "-"], input);
         let found: Array2<f32> = read_npy(&out).unwrap();
-        assert_eq!(found, dna(&["GGG", "ACGTACGTAC", "TTTTT"]));
+        assert_eq!(found, dna(&["GGGG", "ACGTACGTAC", "TTTTT"]));
     }
     let shown = PROGRAM.read(&["--per-file", "-"], text.as_bytes());
     assert_eq!(words(&shown)[1][..3], ["-", "15", "0"]);
@@ -198,7 +203,11 @@ fn many_records() {
     let records = (0..).zip(&texts);
     let records = records.map(|(i, text)| format!(">{i}\n{text}\n"));
     let fasta = folder.file("a.fa", records.collect::<String>());
-    let printed = PROGRAM.succeed(&["--dim", "8", &fasta]);
+    let said = [
+        "7500 of 30000 sequences are shorter than a tuple",
+        ": 0, 4, 8, 7497 more",
+    ];
+    let printed = PROGRAM.warn(&["--dim", "8", &fasta], &said);
     says(&printed, &["... and 29980 more"]);
     says(&printed, &["sketches: 30000,"]);
     let device = Device::auto();
@@ -253,7 +262,7 @@ fn overflow_names_the_record() {
     );
     assert_eq!(folder.names(), ["first.fa", "second.fa"]);
     for other in ["--normalize", "--f64"] {
-        PROGRAM.succeed(&[&shape[..], &[other, &second]].concat());
+        PROGRAM.warn(&[&shape[..], &[other, &second]].concat(), &["zero: c, d"]);
     }
 }
 

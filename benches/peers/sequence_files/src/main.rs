@@ -1,0 +1,135 @@
+//! Times readers of FASTA and FASTQ on the same file, in turn, and checks that they find the same.
+//!
+//!     python3 benches/random_fasta.py target/bench/many.fa 100000000 1410
+//!     cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa
+//!
+//! This repository's reader makes codes of the letters, and refuses bytes that are not letters. The
+//! others are compared with it on less work: they find the records and their letters, without the line
+//! ends between them. paraseq has as many threads as there are cores. Files may be gzip.
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use files::Monitor;
+use files::sequences::{Error, Letters, Reader};
+use flate2::bufread::MultiGzDecoder;
+use gridstride::sequences::{Alphabet, Unknown};
+use paraseq::prelude::*;
+
+#[derive(Parser)]
+struct Args {
+    /// FASTA or FASTQ of DNA, plain or gzip.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Timed runs of each reader.
+    #[arg(long, default_value_t = 7)]
+    runs: usize,
+}
+
+/// Records and letters.
+type Found = (u64, u64);
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let readers: [(&str, fn(&Path) -> Result<Found>); 3] = [
+        ("gridstride", gridstride),
+        ("needletail", needletail),
+        ("paraseq", paraseq),
+    ];
+    for path in &args.files {
+        let bytes = path.metadata()?.len() as f64;
+        let expected = gridstride(path)?;
+        println!(
+            "{}: {} records, {} letters",
+            path.display(),
+            expected.0,
+            expected.1
+        );
+        let mut times = vec![Vec::new(); readers.len()];
+        for _ in 0..args.runs {
+            for ((name, read), times) in readers.iter().zip(&mut times) {
+                let start = Instant::now();
+                let found = black_box(read(path)?);
+                times.push(start.elapsed().as_secs_f64());
+                ensure!(found == expected, "{name} found {found:?}");
+            }
+        }
+        for ((name, _), mut times) in readers.iter().zip(times) {
+            times.sort_by(f64::total_cmp);
+            let (median, least) = (times[times.len() / 2], times[0]);
+            println!(
+                "  {name:<11} {:9.1} ms ({:.1} to {:.1}), {:.2} GB of the file a second",
+                median * 1e3,
+                least * 1e3,
+                times[times.len() - 1] * 1e3,
+                bytes * 1e-9 / median
+            );
+        }
+    }
+    Ok(())
+}
+
+fn gridstride(path: &Path) -> Result<Found> {
+    let letters = Letters::codes(&Alphabet::dna(), Unknown::Error, "");
+    let mut reader = Reader::open(letters, path, &Monitor::default());
+    let mut found = (0, 0);
+    while reader.next(|piece| {
+        found.0 += u64::from(piece.is_last);
+        found.1 += black_box(piece.letters).len() as u64;
+        Ok::<_, Error>(())
+    })? {}
+    Ok(found)
+}
+
+fn needletail(path: &Path) -> Result<Found> {
+    let mut reader = needletail::parse_fastx_reader(text(path)?)?;
+    let mut found = (0, 0);
+    while let Some(record) = reader.next() {
+        found.0 += 1;
+        found.1 += black_box(record?.seq()).len() as u64;
+    }
+    Ok(found)
+}
+
+fn paraseq(path: &Path) -> Result<Found> {
+    #[derive(Clone, Default)]
+    struct Count {
+        here: Found,
+        all: std::sync::Arc<std::sync::Mutex<Found>>,
+    }
+    impl<R: Record> ParallelProcessor<R> for Count {
+        fn process_record(&mut self, record: R) -> Result<(), paraseq::ProcessError> {
+            self.here.0 += 1;
+            self.here.1 += black_box(record.seq()).len() as u64;
+            Ok(())
+        }
+
+        fn on_thread_complete(&mut self) -> Result<(), paraseq::ProcessError> {
+            let mut all = self.all.lock().expect("no thread panics");
+            *all = (all.0 + self.here.0, all.1 + self.here.1);
+            Ok(())
+        }
+    }
+    let reader = paraseq::fastx::Reader::new(text(path)?)?;
+    let mut count = Count::default();
+    let threads = std::thread::available_parallelism()?.get();
+    reader.process_parallel(&mut count, threads)?;
+    let all = *count.all.lock().expect("no thread panics");
+    Ok(all)
+}
+
+/// Returns the text of a file, decompressed by the same library for all.
+fn text(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let mut start = [0; 2];
+    File::open(path)?.read_exact(&mut start)?;
+    let file = File::open(path)?;
+    Ok(match start {
+        [0x1f, 0x8b] => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))),
+        _ => Box::new(file),
+    })
+}

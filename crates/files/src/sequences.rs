@@ -1,1 +1,0 @@
-//! Sequences of letters: FASTA and FASTQ.

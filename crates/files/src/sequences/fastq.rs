@@ -1,0 +1,217 @@
+//! Where the records of FASTQ begin and end.
+//!
+//! A quality may begin with `@`, so that no line tells by itself what it is. Records are therefore
+//! found one after the other, from the first one on.
+
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::letters::is_blank;
+use super::problem::{LONGEST_HEADER, Problem};
+
+/// A record within a text.
+pub(super) struct Record {
+    /// Without `@` and line end.
+    pub header: Range<usize>,
+    /// The lines of letters, with the line ends between them.
+    pub sequence: Range<usize>,
+    /// Where the next record begins.
+    pub end: usize,
+    /// Line ends from the start of the text on up to that of the header, and of the record.
+    pub lines_before: u64,
+    pub lines: u64,
+}
+
+/// What is wrong with a record.
+pub(super) struct Failure {
+    pub problem: Problem,
+    /// The header, if it is whole.
+    pub header: Option<Range<usize>>,
+    /// Line ends between the start of the text and the place.
+    pub lines: u64,
+}
+
+/// Finds the first record of `text`, before which there may be blank lines. Returns `None` if the text
+/// ends before the record does and goes on, or, at the end, if there are only blank lines.
+pub(super) fn first_record(text: &[u8], is_end: bool) -> Result<Option<Record>, Failure> {
+    let mut lines = Lines {
+        text,
+        at: 0,
+        count: 0,
+        is_end,
+    };
+    match lines.find(is_end) {
+        Ok(record) => Ok(record),
+        Err((Some(problem), header)) => Err(Failure {
+            problem,
+            header,
+            lines: lines.count,
+        }),
+        Err((None, _)) => Ok(None),
+    }
+}
+
+/// A problem, or none if the text goes on.
+type Stop = (Option<Problem>, Option<Range<usize>>);
+
+struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// Line ends before `at`.
+    count: u64,
+    is_end: bool,
+}
+
+impl Lines<'_> {
+    fn find(&mut self, is_end: bool) -> Result<Option<Record>, Stop> {
+        while let Some(&byte) = self.text.get(self.at).filter(|byte| is_space(**byte)) {
+            self.at += 1;
+            self.count += u64::from(byte == b'\n');
+        }
+        match self.text.get(self.at) {
+            None if is_end => return Ok(None),
+            None => return Err((None, None)),
+            Some(b'@') => self.at += 1,
+            Some(&other) => return Err((Some(Problem::NotARecord(other)), None)),
+        }
+        let lines_before = self.count;
+        let rest = self.text.len() - self.at;
+        let line = self.line();
+        // A byte may be a carriage return.
+        if line.as_ref().map_or(rest, ExactSizeIterator::len) > LONGEST_HEADER + 1 {
+            return Err((Some(Problem::LongHeader), None));
+        }
+        let Some(header) = line else {
+            return Err(self.cut_short("sequence", None));
+        };
+        let stop = |problem| (Some(problem), Some(header.clone()));
+        let sequence_start = self.at;
+        let (mut letters, mut sequence_lines, mut sequence_end) = (0, 0, self.at);
+        loop {
+            match self.text.get(self.at) {
+                Some(b'+') => break,
+                // A line of letters never begins so.
+                Some(b'@') => return Err(stop(Problem::NoPlus)),
+                _ => {}
+            }
+            let Some(line) = self.line() else {
+                let lacks = match sequence_lines {
+                    0 => "sequence",
+                    _ => "qualities",
+                };
+                return Err(self.cut_short(lacks, Some(header)));
+            };
+            letters += line.len();
+            sequence_lines += 1;
+            sequence_end = line.end;
+        }
+        // The line of the plus sign may have the header again.
+        if self.line().is_none() {
+            return Err(self.cut_short("qualities", Some(header)));
+        }
+        let sequence = sequence_start..sequence_end;
+        if letters > 0 {
+            match sequence_lines {
+                1 => self.quality_line(letters, &sequence, &header)?,
+                _ => self.quality_lines(&sequence, &header)?,
+            }
+        }
+        Ok(Some(Record {
+            header,
+            sequence,
+            end: self.at,
+            lines_before,
+            lines: self.count,
+        }))
+    }
+
+    /// Takes the line of qualities of a sequence of one line.
+    fn quality_line(
+        &mut self,
+        length: usize,
+        sequence: &Range<usize>,
+        header: &Range<usize>,
+    ) -> Result<(), Stop> {
+        let count = self.count;
+        let Some(line) = self.line() else {
+            return Err(self.cut_short("qualities", Some(header.clone())));
+        };
+        if line.len() == length {
+            return Ok(());
+        }
+        let after = std::mem::replace(&mut self.count, count);
+        let letters = count_text(&self.text[sequence.clone()]);
+        self.require_equal(letters, count_text(&self.text[line]), header)?;
+        self.count = after;
+        Ok(())
+    }
+
+    /// Takes lines of qualities until there are as many as letters.
+    fn quality_lines(
+        &mut self,
+        sequence: &Range<usize>,
+        header: &Range<usize>,
+    ) -> Result<(), Stop> {
+        let letters = count_text(&self.text[sequence.clone()]);
+        let mut qualities = 0;
+        while qualities < letters {
+            let Some(line) = self.line() else {
+                return Err(self.cut_short("end of the qualities", Some(header.clone())));
+            };
+            qualities += count_text(&self.text[line]);
+        }
+        self.require_equal(letters, qualities, header)
+    }
+
+    fn require_equal(
+        &self,
+        letters: usize,
+        qualities: usize,
+        header: &Range<usize>,
+    ) -> Result<(), Stop> {
+        match letters == qualities {
+            true => Ok(()),
+            false => Err((
+                Some(Problem::Quality { letters, qualities }),
+                Some(header.clone()),
+            )),
+        }
+    }
+
+    /// Takes a line, and returns it without blanks at its end; `None` if the text ends before.
+    fn line(&mut self) -> Option<Range<usize>> {
+        let start = self.at;
+        let mut end = match memchr(b'\n', &self.text[start..]) {
+            Some(length) => {
+                self.at = start + length + 1;
+                self.count += 1;
+                start + length
+            }
+            None if self.is_end && start < self.text.len() => {
+                self.at = self.text.len();
+                self.text.len()
+            }
+            None => return None,
+        };
+        while end > start && is_blank(self.text[end - 1]) {
+            end -= 1;
+        }
+        Some(start..end)
+    }
+
+    fn cut_short(&self, lacks: &'static str, header: Option<Range<usize>>) -> Stop {
+        match self.is_end {
+            true => (Some(Problem::CutShort(lacks)), header),
+            false => (None, None),
+        }
+    }
+}
+
+fn count_text(text: &[u8]) -> usize {
+    text.iter().filter(|byte| !is_space(**byte)).count()
+}
+
+fn is_space(byte: u8) -> bool {
+    byte == b'\n' || is_blank(byte)
+}

@@ -1,0 +1,133 @@
+//! What can be wrong with a text.
+
+use std::fmt;
+
+/// The longest header that is read, in bytes. A longer one belongs to a file without line feeds.
+pub(super) const LONGEST_HEADER: usize = 1 << 20;
+
+/// What is wrong with a text, and what to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Problem {
+    /// A byte that is not a letter of the alphabet, and its place among the characters of the record,
+    /// from 1.
+    NotALetter {
+        byte: u8,
+        place: u64,
+        remedy: &'static str,
+    },
+    /// A `>` within a line of sequence.
+    HeaderWithinLine,
+    /// A line that begins with `;`, or a `;` within a line of sequence.
+    Comment,
+    /// A line of a FASTA sequence that begins with `@`.
+    FastqInFasta,
+    ReturnInHeader,
+    LongHeader,
+    Empty,
+    Utf16,
+    /// The first byte, if no format begins with it.
+    NoFormat(u8),
+    /// The first byte of a FASTQ record that does not begin with `@`.
+    NotARecord(u8),
+    /// A FASTQ record whose sequence is not followed by a line that begins with `+`.
+    NoPlus,
+    /// The letters of a FASTQ record, and its qualities.
+    Quality {
+        letters: usize,
+        qualities: usize,
+    },
+    /// What a FASTQ record lacks at the end of the text.
+    CutShort(&'static str),
+    /// A record of so many bytes, for which there is no memory.
+    Memory(usize),
+}
+
+/// A problem that ends a text before its records are parsed.
+pub(super) struct Refused {
+    pub problem: Problem,
+    /// Ends of lines before it, in the chunk.
+    pub lines: u64,
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Refused {
+        Refused { problem, lines: 0 }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NotALetter {
+                byte,
+                place,
+                remedy,
+            } => {
+                let shown = byte.escape_ascii();
+                write!(f, "letter {place} is '{shown}' (byte {byte}), which is not ")?;
+                match *remedy {
+                    // Of text.
+                    "" => f.write_str("a letter"),
+                    remedy => write!(f, "in the alphabet: {remedy}"),
+                }
+            }
+            Problem::HeaderWithinLine => f.write_str(
+                "there is a '>' within a line of sequence, where a line end is missing before it or a \
+                 blank stands before it: each header has to begin a line, and lines have to end with a \
+                 line feed",
+            ),
+            Problem::Comment => f.write_str(
+                "there is a ';', which begins a comment in old files: remove the comments, as by `grep \
+                 -v '^;'`, and begin headers with '>'",
+            ),
+            Problem::FastqInFasta => f.write_str(
+                "the line begins with '@', as records of FASTQ do: keep FASTA and FASTQ in different \
+                 files",
+            ),
+            Problem::ReturnInHeader => f.write_str(
+                "the header has a carriage return in it: lines have to end with a line feed, as of `tr \
+                 '\\r' '\\n'`",
+            ),
+            Problem::LongHeader => write!(
+                f,
+                "the header has more than {LONGEST_HEADER} bytes: shorten it, or end it with a line feed \
+                 if that is missing"
+            ),
+            Problem::Empty => f.write_str("the file is empty"),
+            Problem::Utf16 => f.write_str(
+                "the text is UTF-16: convert it to UTF-8, as by `iconv -f UTF-16 -t UTF-8`",
+            ),
+            Problem::NoFormat(byte) => {
+                let first = byte.escape_ascii();
+                write!(
+                    f,
+                    "it is not FASTA or FASTQ: it begins with '{first}', not with '>' or '@'"
+                )
+            }
+            Problem::NotARecord(byte) => {
+                let first = byte.escape_ascii();
+                write!(
+                    f,
+                    "a record of FASTQ begins with '@', but there is '{first}': the lines before it may \
+                     be damaged or doubled"
+                )
+            }
+            Problem::NoPlus => f.write_str(
+                "the sequence is not followed by a line that begins with '+': the file may be no FASTQ, \
+                 or damaged",
+            ),
+            Problem::Quality { letters, qualities } => write!(
+                f,
+                "there are {qualities} qualities for {letters} letters: copy or download the file again, \
+                 or remove the record"
+            ),
+            Problem::CutShort(what) => write!(
+                f,
+                "the file ends before the {what} of the record: copy or download it again"
+            ),
+            Problem::Memory(bytes) => {
+                write!(f, "there is no memory for a record of more than {bytes} bytes")
+            }
+        }
+    }
+}

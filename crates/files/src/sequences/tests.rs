@@ -1,0 +1,312 @@
+use std::io::{self, Read};
+
+use gridstride::sequences::{Alphabet, Unknown};
+
+use super::{Error, Letters, Reader};
+
+/// The header, the letters, and the characters that were left out.
+type Record = (String, String, u64);
+
+/// What a reader visits, as whole records.
+fn records(mut reader: Reader) -> Result<Vec<Record>, Error> {
+    let (mut records, mut letters) = (Vec::new(), Vec::new());
+    while reader.next(|piece| {
+        letters.extend_from_slice(piece.letters);
+        assert_eq!(piece.record.length(), letters.len() as u64);
+        if piece.is_last {
+            let record = piece.record;
+            let header = [record.name(), record.description()].join("|");
+            let letters = String::from_utf8(std::mem::take(&mut letters)).unwrap();
+            assert_eq!(record.index(), records.len() as u64);
+            records.push((header, letters, record.skipped()));
+        }
+        Ok::<_, Error>(())
+    })? {}
+    Ok(records)
+}
+
+/// Reads a text in chunks of all small sizes, and on threads, with the same result.
+#[track_caller]
+fn read(text: &[u8], letters: &Letters) -> Result<Vec<Record>, String> {
+    let owned = text.to_vec();
+    let whole = Reader::start(letters.clone(), move || {
+        Ok(Box::new(io::Cursor::new(owned)))
+    });
+    let whole = records(whole).map_err(|error| error.to_string());
+    for size in 1..=text.len().min(80) {
+        let text = Box::new(io::Cursor::new(text.to_vec()));
+        let reader = Reader::here(letters.clone(), text, Some(size));
+        let found = records(reader).map_err(|error| error.to_string());
+        assert_eq!(found, whole, "chunks of {size} bytes");
+    }
+    whole
+}
+
+/// DNA as text, with other bytes left out.
+fn skipping() -> Letters {
+    Letters::codes(&Alphabet::dna(), Unknown::Skip, "")
+}
+
+fn text(records: &[(&str, &str)]) -> Result<Vec<Record>, String> {
+    let record = |(header, letters): &(&str, &str)| (header.to_string(), letters.to_string(), 0);
+    Ok(records.iter().map(record).collect())
+}
+
+#[test]
+fn every_way_to_write_fasta() {
+    let expected = text(&[("a|x y", "ACGTAc*"), ("b|", ""), ("|", "TT")]);
+    for written in [
+        ">a x y\nACGTAc*\n>b\n>\nTT\n",
+        ">a x y\nACG\nTAc*\n\n>b\n\n>\nT\nT",
+        ">a x y\r\nACG\r\nTAc*\r\n>b\r\n>\r\nTT\r\n",
+        "\n \r\n>a x y\n AC GT\tA\nc*  \n>b \n  \n>  \nTT \n\n",
+        "\u{feff}>a  x y \nACGTAc*\n>b\n>\n\n\nTT",
+        // Carriage returns alone are white space, if no header is among them.
+        ">a x y\nACGT\rAc*\r\n>b\n>\nTT\r",
+    ] {
+        assert_eq!(
+            read(written.as_bytes(), &Letters::text()),
+            expected,
+            "{written:?}"
+        );
+    }
+    for written in [">", ">\n", ">\r\n", " \n>\n\n"] {
+        let found = read(written.as_bytes(), &Letters::text());
+        assert_eq!(found, text(&[("|", "")]), "{written:?}");
+    }
+}
+
+#[test]
+fn every_way_to_write_fastq() {
+    let expected = text(&[("a|x y", "ACGTAc"), ("b|", ""), ("c|", "TT")]);
+    for written in [
+        "@a x y\nACGTAc\n+\n@@@+>;\n@b\n\n+\n\n@c\nTT\n+c\n@+\n",
+        "@a x y\r\nACGTAc\r\n+a x y\r\nIIIIII\r\n@b\r\n\r\n+\r\n\r\n@c\r\nTT\r\n+\r\n!~",
+        // Several lines, of which those of qualities may begin with any sign.
+        "\n@a x y\nACG\nTAc\n+\n@II\n+II\n\n@b\n+\n@c\nT\nT\n+\n@\n@",
+        "\u{feff}@a x y\nACG\nTAc\n+\nI\nIIIII\n@b\n+\n\n@c\nT T\n+\nI I\n\n",
+    ] {
+        assert_eq!(
+            read(written.as_bytes(), &Letters::text()),
+            expected,
+            "{written:?}"
+        );
+    }
+}
+
+#[test]
+fn skipped_bytes_are_counted() {
+    let written = b">a\nNNACGT\nN-\n>b\nnnnnnACGT\n>c\nACGT";
+    let found = read(written, &skipping()).unwrap();
+    let skipped: Vec<_> = found.iter().map(|record| record.2).collect();
+    assert_eq!(skipped, [4, 5, 0]);
+    let mut reader = Reader::here(skipping(), Box::new(&written[..]), None);
+    while reader.next(|_| Ok::<_, Error>(())).unwrap() {}
+    let counts = *reader.skipped();
+    assert_eq!(
+        [b'N', b'n', b'-', b'A'].map(|b| counts[usize::from(b)]),
+        [3, 5, 1, 0]
+    );
+}
+
+/// Whatever bytes are skipped, these would merge records or make letters of comments.
+#[test]
+fn records_are_never_merged() {
+    let (merged, comment) = ("there is a '>' within a line of sequence", "there is a ';'");
+    for (written, said) in [
+        // Files that were joined without a line end.
+        (">a\nACGT>b\nGG\n", "record 1 (a), line 2: "),
+        (">a\nAC\n>b\nGG\nCC>c\nTT", "record 2 (b), line 5: "),
+        // Lines that end in carriage returns alone, behind a header that does not.
+        (">a\nACGT\r>b\rGG\r", "record 1 (a), line 2: "),
+        (">a\nACGT\n >b\nGG\n", "record 1 (a), line 3: "),
+        (" >a\nACGT\n", "line 1: "),
+        (
+            ">a\nAC\n@b\nGG\n+\nII\n",
+            "record 1 (a), line 3: the line begins with '@'",
+        ),
+        (">a\n; no letters\nAC\n", "record 1 (a), line 2: "),
+        (">a\nAC\nGT ; a comment\n", "record 1 (a), line 3: "),
+        ("@a\nAC\n+\nII\n@b\nA>C\n+\nIII\n", "record 2 (b), line 6: "),
+    ] {
+        for letters in [skipping(), Letters::text()] {
+            let message = read(written.as_bytes(), &letters).unwrap_err();
+            let what = match () {
+                () if written.contains(';') => comment,
+                () if written.contains("\n@") && written.starts_with('>') => "FASTQ",
+                () => merged,
+            };
+            assert!(
+                message.starts_with(said) && message.contains(what),
+                "{message}"
+            );
+        }
+    }
+}
+
+#[test]
+fn letters_that_are_refused() {
+    let dna = Letters::codes(&Alphabet::dna(), Unknown::Error, "leave it out");
+    for (written, said) in [
+        (
+            ">a\nACGT\n>b x\nAC\n GRT\n",
+            "record 2 (b), line 5: letter 4 is 'R' (byte 82)",
+        ),
+        (">\nAC\nNT\n", "record 1, line 3: letter 3 is 'N' (byte 78)"),
+        (
+            "@a\nACG\nTN\n+\nIIIII\n",
+            "record 1 (a), line 3: letter 5 is 'N'",
+        ),
+        (
+            "@a\nA\n+\nI\n@b\nNA\n+\nII\n",
+            "record 2 (b), line 6: letter 1 is 'N'",
+        ),
+    ] {
+        let message = read(written.as_bytes(), &dna).unwrap_err();
+        assert!(message.starts_with(said), "{message}");
+        assert!(
+            message.ends_with("not in the alphabet: leave it out"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn texts_of_no_format() {
+    let carriage_returns = "the header has a carriage return in it: ";
+    let header = format!(">a\nAC\n>{}\nAC\n", "n".repeat((1 << 20) + 1));
+    let open = format!("@{}", "n".repeat((1 << 20) + 3));
+    for (written, said) in [
+        ("", "the file is empty"),
+        (" \n\n", "the file is empty"),
+        (
+            "words",
+            "line 1: it is not FASTA or FASTQ: it begins with 'w'",
+        ),
+        (";old\nACGT\n", "line 1: there is a ';'"),
+        ("\u{feff}words", "line 1: it is not FASTA"),
+        (">\0a\0", "the text is UTF-16"),
+        (">a\rACGT\r>b\rGG\r", &format!("line 1: {carriage_returns}")),
+        (
+            ">a\r\nAC\n>b\rGG\n",
+            &format!("record 1 (a), line 3: {carriage_returns}"),
+        ),
+        (
+            &header,
+            "record 1 (a), line 3: the header has more than 1048576 bytes",
+        ),
+        (&open, "line 1: the header has more than 1048576 bytes"),
+        (
+            "@a\nAC\n+\nII\nAC\n",
+            "record 1 (a), line 5: a record of FASTQ begins with '@'",
+        ),
+        (
+            "@HD\tVN:1\n@SQ\tSN:1\n",
+            "record 1 (HD), line 2: the sequence is not followed by",
+        ),
+        (
+            "@a\nACG\n+\nII\n@b\nA\n+\nI\n",
+            "record 1 (a), line 4: there are 2 qualities for 3",
+        ),
+        (
+            "@a\nAC\n+\nIII\n",
+            "record 1 (a), line 4: there are 3 qualities for 2",
+        ),
+        (
+            "@a\nA\n+\nI\n@b\nA\nC\n+\nI\nII\n",
+            "record 2 (b), line 11: there are 3 qualities for 2",
+        ),
+        (
+            "@a",
+            "record 1 (a), line 1: the file ends before the sequence",
+        ),
+        (
+            "@a\nAC\n",
+            "record 1 (a), line 3: the file ends before the qualities",
+        ),
+        (
+            "@a\nA\n+\nI\n@b\nAC\n+\n",
+            "record 2 (b), line 8: the file ends before the qualities",
+        ),
+        (
+            "@a\nAC\nGT\n+\nII\n",
+            "record 1 (a), line 6: the file ends before the end of the qual",
+        ),
+    ] {
+        let message = read(written.as_bytes(), &skipping()).unwrap_err();
+        assert!(message.starts_with(said), "{written:.40?}: {message}");
+        assert!(message.len() < 400, "{message}");
+    }
+    for mark in [b"\xff\xfe>\0", b"\xfe\xff\0>"] {
+        let message = read(mark, &skipping()).unwrap_err();
+        assert!(message.starts_with("the text is UTF-16"), "{message}");
+    }
+}
+
+/// Names of any length are shortened in messages.
+#[test]
+fn messages_are_short() {
+    let written = format!(">{}\nA>\n", "n".repeat(1000));
+    let message = read(written.as_bytes(), &skipping()).unwrap_err();
+    assert!(message.contains("nnn…nnn"), "{message}");
+    assert!(message.len() < 400, "{message}");
+}
+
+/// What comes before an error of reading has been parsed, so that the error names the record.
+#[test]
+fn reading_that_fails() {
+    struct Failing(bool);
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            match std::mem::replace(&mut self.0, true) {
+                true => Err(io::ErrorKind::UnexpectedEof.into()),
+                false => Err(io::ErrorKind::Interrupted.into()),
+            }
+        }
+    }
+    for (written, said) in [
+        (">a\nAC\n>b\nGG", "reading stopped in record 2 (b)"),
+        (">a\nA>", "reading stopped in record 1 (a)"),
+        ("@a\nAC\n+\nII\n@b\nGG", "reading stopped in record 1 (a)"),
+        ("", "nothing before the first record"),
+    ] {
+        let text =
+            || -> Box<dyn Read + Send> { Box::new(written.as_bytes().chain(Failing(false))) };
+        let threads = Reader::start(skipping(), move || Ok(text()));
+        for reader in [Reader::here(skipping(), text(), Some(30)), threads] {
+            let error = records(reader).unwrap_err();
+            assert!(error.to_string().starts_with(said), "{error}");
+            assert_eq!(error.kind(), Some(io::ErrorKind::UnexpectedEof));
+        }
+    }
+    let open = || anyhow::bail!("there is no such file");
+    let error = records(Reader::start(skipping(), open)).unwrap_err();
+    assert_eq!(error.to_string(), "there is no such file");
+}
+
+/// Long texts, over many chunks of the usual size, in the same order.
+#[test]
+fn many_chunks_on_threads() {
+    let mut written = Vec::new();
+    let mut expected = Vec::new();
+    for number in 0..3000_usize {
+        let letters = "GATTACAT".repeat(number % 700);
+        written.extend_from_slice(format!(">{number} x\n").as_bytes());
+        for line in letters.as_bytes().chunks(61 + number % 9) {
+            written.extend_from_slice(line);
+            written.push(b'\n');
+        }
+        expected.push((format!("{number}|x"), letters, 0));
+    }
+    let one_line = "GATTACAT".repeat(300_000);
+    written.extend_from_slice(format!(">line\n{one_line}\n").as_bytes());
+    expected.push(("line|".into(), one_line, 0));
+    let long = written.clone();
+    let reader = Reader::start(Letters::text(), move || Ok(Box::new(io::Cursor::new(long))));
+    assert!(records(reader).unwrap() == expected);
+    // A reader that is dropped early ends its threads.
+    let reader = Reader::start(Letters::text(), move || {
+        Ok(Box::new(io::Cursor::new(written)))
+    });
+    drop(reader);
+}
