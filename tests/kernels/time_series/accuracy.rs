@@ -332,7 +332,13 @@ fn skewness_and_kurtosis_of_known_values() {
             "{population}"
         );
         assert!((sample - population * 6f64.sqrt()).abs() < 1e-15 && kurtosis.is_nan());
-        for few in [&[][..], &[5.0], &[-0.0, 0.0], &[1e300; 40], &[0.1; 3000]] {
+        for few in [
+            &[f64::NAN][..],
+            &[5.0],
+            &[-0.0, 0.0],
+            &[1e300; 40],
+            &[0.1; 3000],
+        ] {
             assert!(of(few).iter().all(|number| number.is_nan()), "{few:?}");
         }
         let [sample, _, population, kurtosis] = of(&[1.0, 4.0]);
@@ -459,12 +465,12 @@ fn states_of_moments_merge() {
     );
     for device in devices() {
         let fine = TimeBuckets::every(100).methods(&methods);
-        let coarse = TimeBuckets::every(1 << 40).methods(&methods);
+        let coarse = TimeBuckets::every(700 << 30).methods(&methods);
         let (t, v) = (timestamps.view(), values.view());
         let states = fine.summaries_of::<Moments, _>(&device, &offsets, t, v);
         let states = states.unwrap();
         compare(&states.columns(&methods, 1).unwrap(), &fine, &offsets, t, v);
-        let merged = states.resample(700).unwrap().resample(7 << 40).unwrap();
+        let merged = states.resample(700).unwrap().resample(700 << 30).unwrap();
         compare(
             &merged.columns(&methods, 1).unwrap(),
             &coarse,
