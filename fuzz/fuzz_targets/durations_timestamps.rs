@@ -51,10 +51,8 @@ fn check_duration(text: &str) {
     let end = text.find(|c: char| c.is_ascii_alphabetic());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let size = sizes.iter().find(|(name, _)| *name == unit);
-    let Some((_, size)) = size else {
-        return assert!(found.is_err(), "{found:?}");
-    };
-    if let Some(expected) = nanoseconds(number, *size) {
+    // Other texts have several units, or spellings of other programs.
+    if let Some(expected) = size.and_then(|(_, size)| nanoseconds(number, *size)) {
         // A bucket has to last.
         let expected = expected.and_then(|time| i64::try_from(time).ok());
         let expected = expected.filter(|&time| time > 0);

@@ -122,9 +122,10 @@ impl Times {
 }
 
 impl Numbers {
-    /// Reads numbers. Integers and bools become float64, which has to have them exactly.
-    pub fn read(name: Name, object: &Bound<'_, PyAny>) -> PyResult<Numbers> {
-        let column = Column::read(name, object)?;
+    /// Reads numbers. Integers and bools become float64, which has to have them exactly. With
+    /// `skips_nan`, NaN in pandas' columns of numpy's types are missing, as they are to pandas.
+    pub fn read(name: Name, object: &Bound<'_, PyAny>, skips_nan: bool) -> PyResult<Numbers> {
+        let mut column = Column::read(name, object)?;
         let size = column.array.dtype().itemsize();
         let dtype = match (column.kind()?, size) {
             ('f', 2 | 4) => "=f4",
@@ -152,6 +153,13 @@ impl Numbers {
             "=f4" => Values::F32(argument.input(None)?),
             _ => Values::F64(argument.input(None)?),
         };
+        if skips_nan && is_of(object, "pandas")? && is_of_numpy(object)? {
+            let valid: Vec<_> = match &values {
+                Values::F32(values) => values.view().iter().map(|x| !x.is_nan()).collect(),
+                Values::F64(values) => values.view().iter().map(|x| !x.is_nan()).collect(),
+            };
+            column.valid = valid.contains(&false).then_some(valid);
+        }
         Ok(Numbers {
             values,
             valid: column.valid,
@@ -444,6 +452,13 @@ pub fn is_of(object: &Bound<'_, PyAny>, package: &str) -> PyResult<bool> {
     let module = object.get_type().module()?;
     let module = module.to_str()?;
     Ok(module.split('.').next() == Some(package))
+}
+
+/// Whether an object's dtype is one of numpy.
+fn is_of_numpy(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object
+        .getattr("dtype")?
+        .is_instance(&numpy(object.py())?.getattr("dtype")?)
 }
 
 /// Whether an object is numpy's masked array.

@@ -18,7 +18,7 @@ impl<T> OrRaise<T> for gridstride::Result<T> {
 }
 
 /// What the messages name, and its name in this package.
-const NAMES: [(&str, &str); 10] = [
+const NAMES: [(&str, &str); 8] = [
     (
         "normalize(true), double()",
         "normalize=True, dtype='float64'",
@@ -28,8 +28,6 @@ const NAMES: [(&str, &str); 10] = [
     ("TimeBuckets::order(Order::Sort)", "sort=True"),
     ("Alphabet::encode", "Alphabet.encode"),
     ("tuple_length", "tuple"),
-    ("the granularity is", "every is"),
-    ("the granularity ", "every = "),
     ("Device::gpus()", "gridstride.gpus()"),
     ("Device::auto()", "no device"),
 ];

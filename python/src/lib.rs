@@ -12,6 +12,7 @@ mod choices;
 mod columns;
 mod device;
 mod distances;
+mod durations;
 mod edit_distance;
 mod error;
 mod fasta;
@@ -56,6 +57,8 @@ mod _core {
     use crate::device::{PyDevice, devices, gpus};
     #[pymodule_export]
     use crate::distances::{distances, nearest};
+    #[pymodule_export]
+    use crate::durations::{duration, point};
     #[pymodule_export]
     use crate::edit_distance::edit_distances;
     #[pymodule_export]

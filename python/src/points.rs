@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use gridstride::ndarray::{ArrayView1, Ix1};
+use gridstride::time_series::Nan;
 use gridstride::{Error, Result};
 use numpy::PyUntypedArrayMethods;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -120,6 +121,7 @@ pub fn read(
     values: &Bound<'_, PyAny>,
     series: Option<&Bound<'_, PyAny>>,
     offsets: Option<&Bound<'_, PyAny>>,
+    nan: Nan,
 ) -> PyResult<(Points, Frame)> {
     let py = timestamps.py();
     let name = |argument| Name {
@@ -127,7 +129,7 @@ pub fn read(
         argument,
     };
     let times = Times::read(name("timestamps"), timestamps, None)?;
-    let numbers = Numbers::read(name("values"), values)?;
+    let numbers = Numbers::read(name("values"), values, nan == Nan::Skip)?;
     if series.is_some() && offsets.is_some() {
         return Err(PyValueError::new_err(format!(
             "{operation}: there are series and offsets, of which one is enough"

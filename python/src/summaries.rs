@@ -93,7 +93,14 @@ pub fn summarize<'py>(
     sort: bool,
     device: Option<Devices>,
 ) -> PyResult<PySummaries> {
-    let (points, frame) = points::read(SUMMARIZE, timestamps, values, series, offsets)?;
+    let (points, frame) = points::read(
+        SUMMARIZE,
+        timestamps,
+        values,
+        series,
+        offsets,
+        choice(SUMMARIZE, nan)?,
+    )?;
     let unit = frame.unit.as_deref();
     let options = TimeBuckets::every(span_in(unit, every)?)
         .origin(point_in(unit, origin)?)

@@ -2,7 +2,7 @@
 
 use gridstride::Device;
 use gridstride::ndarray::Ix1;
-use gridstride::time_series::{self, Aggregates, Fill, Method, Order, TimeBuckets, Value};
+use gridstride::time_series::{self, Aggregates, Fill, Fills, Method, Order, TimeBuckets, Value};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -62,7 +62,7 @@ pub fn aggregate<'py>(
             TimeBuckets::every(span_in(unit, every)?)
                 .origin(point_in(unit, origin)?)
                 .methods(&methods)
-                .fill(fill_of(fill)?)
+                .fill(fills_of(py, fill)?)
                 .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
                 .nan(choice(AGGREGATE, nan)?)
                 .singletons(choice(AGGREGATE, singletons)?)
@@ -89,7 +89,14 @@ pub fn aggregate<'py>(
         let class = py.import(MODULE)?.getattr("DeviceBuckets")?;
         return class.call1((starts, columns, offsets));
     }
-    let (points, frame) = points::read(AGGREGATE, timestamps, values, series, offsets)?;
+    let (points, frame) = points::read(
+        AGGREGATE,
+        timestamps,
+        values,
+        series,
+        offsets,
+        choice(AGGREGATE, nan)?,
+    )?;
     let options = options(frame.unit.as_deref())?;
     let devices = Devices::of(py, device);
     let found = match points {
@@ -222,24 +229,36 @@ pub fn order_of(sort: bool) -> Order {
     }
 }
 
-/// Returns the option for `None`, a number, or the name of another way to fill.
-fn fill_of(fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fill> {
+/// Returns the option for one result of all methods, or for a dictionary with those of some.
+fn fills_of(py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fills> {
     let Some(fill) = fill else {
-        return Ok(Fill::None);
+        return Ok(Fills::default());
     };
+    let Ok(of_methods) = fill.cast::<PyDict>() else {
+        return Ok(fill_of(py, fill)?.into());
+    };
+    let mut fills = Fills::from(Fill::Nan);
+    for (method, fill) in of_methods {
+        let method = method.extract::<&str>()?.parse();
+        fills = fills.with(method.or_raise(py, AGGREGATE)?, fill_of(py, &fill)?);
+    }
+    Ok(fills)
+}
+
+/// Returns the result for `None`, a number, or the name of another way to fill.
+fn fill_of(py: Python<'_>, fill: &Bound<'_, PyAny>) -> PyResult<Fill> {
+    if fill.is_none() {
+        return Ok(Fill::Nan);
+    }
     if let Ok(name) = fill.extract::<&str>() {
-        return match name {
-            "previous" => Ok(Fill::Previous),
-            _ => Err(PyValueError::new_err(format!(
-                "{AGGREGATE}: fill is {name:?}, but possible are None, a number and previous"
-            ))),
-        };
+        return name.parse().or_raise(py, AGGREGATE);
     }
     match fill.extract::<f64>() {
         Ok(number) if number.is_nan() => Ok(Fill::Nan),
         Ok(number) => Ok(Fill::Value(number)),
         Err(_) => Err(PyTypeError::new_err(format!(
-            "{AGGREGATE}: fill is {fill}, but has to be None, a number or 'previous'"
+            "{AGGREGATE}: fill is {fill}, but has to be None, a number, 'null', 'previous', or a dict of \
+             these by methods"
         ))),
     }
 }

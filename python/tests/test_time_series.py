@@ -1,5 +1,7 @@
+import re
 import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -144,6 +146,54 @@ def test_nan(device):
     assert propagated["count"].tolist() == [2.0, 2.0] and np.isnan(propagated["sum"]).all()
 
 
+def test_durations_are_read_as_the_table_says():
+    table = Path(__file__).parents[2] / "tests" / "data" / "durations.csv"
+    for line in table.read_text().splitlines()[1:]:
+        text, nanoseconds, error = line.split(",", 2)
+        if error:
+            with pytest.raises(ValueError, match=re.escape(error)):
+                round_timestamps(np.zeros(1, "datetime64[ns]"), text)
+        else:
+            times = (int(nanoseconds) - np.array([1, 0])).view("datetime64[ns]")
+            assert round_timestamps(times, text).astype(int).tolist() == [0, int(nanoseconds)], text
+
+
+def test_origins_are_texts_too():
+    times = np.datetime64("2026-01-31T12:00:00") + np.arange(3)
+    for origin in ("2026-01-31T12:00:01Z", "2026-01-31 12:00:01", "2026-01-31T13:00:01+01:00"):
+        assert aggregate(times, np.ones(3), "2s", "count", origin=origin)["count"].tolist() == [1, 2]
+    with pytest.raises(ValueError, match="origin 'noon' is no time as 2026-01-31T12:00:00Z"):
+        aggregate(times, np.ones(3), "2s", origin="noon")
+
+
+def test_missing_values_of_pandas_are_the_same_in_all_dtypes():
+    times, values = np.arange(8), np.array([1.0, np.nan, np.nan, np.nan, 5.0, 6.0, np.nan, 8.0])
+    columns = [pd.Series(values), pd.Series(values).astype("Float64"), pd.Series(values).astype("double[pyarrow]")]
+    for fill in (None, "previous", "null", {"count": 0}):
+        found = [aggregate(times, column, 2, ["count", "mean", "std"], fill=fill) for column in columns]
+        for other in found[1:]:
+            pd.testing.assert_frame_equal(found[0].to_pandas(), other.to_pandas())
+        assert found[0].starts.tolist() == ([0, 4, 6] if fill is None else [0, 2, 4, 6])
+    # NaN is a value if it is asked for, and in arrays of numpy.
+    propagated = aggregate(times, columns[0], 2, ["count", "mean"], nan="propagate")
+    assert propagated["count"].tolist() == [2, 2, 2, 2] and np.isnan(propagated["mean"][:2]).all()
+    assert aggregate(times, values, 2, "count")["count"].tolist() == [1, 0, 2, 1]
+
+
+def test_each_method_is_filled_apart(device):
+    times, values = np.array([0, 1, 2, 9]), np.array([1.0, 3.0, 5.0, 8.0])
+    methods = ["count", "mean", "std"]
+    found = aggregate(times, values, 2, methods, fill={"count": 0, "std": "previous"}, device=device)
+    np.testing.assert_array_equal(found["count"], [2, 1, 0, 0, 1])
+    np.testing.assert_array_equal(found["mean"], [2, 5, np.nan, np.nan, 8])
+    # The bucket before the gap has no standard deviation.
+    np.testing.assert_allclose(found["std"], [2**0.5, np.nan, 2**0.5, 2**0.5, np.nan])
+    with pytest.raises(ValueError, match="aggregate: fill has a result of sum, which is no method of the call"):
+        aggregate(times, values, 2, "mean", fill={"sum": 0}, device=device)
+    with pytest.raises(TypeError, match="fill is .*, but has to be None, a number, 'null', 'previous', or a dict"):
+        aggregate(times, values, 2, "mean", fill={"mean": []}, device=device)
+
+
 def test_options(device):
     times, values = np.array([0, 0, 1, 7]), np.array([1.0, 2.0, 4.0, 8.0])
     for fill, expected in [(None, [7, 8]), (-1, [7, -1, -1, 8]), ("previous", [7, 7, 7, 8]), (np.nan, [7, np.nan, np.nan, 8])]:
@@ -242,7 +292,7 @@ def test_refused():
         aggregate(pl.Series("at", [datetime(2026, 1, 1).time()]), values[:1], 5)
     with pytest.raises(ValueError, match="timestamps have no unit"):
         aggregate(times, values, "5s")
-    with pytest.raises(ValueError, match="every is '5 parsecs', but possible are"):
+    with pytest.raises(ValueError, match="every is '5 parsecs': there is no unit"):
         aggregate(times.astype("datetime64[s]"), values, "5 parsecs")
     with pytest.raises(ValueError, match="every is '1ms', which is no multiple of the timestamps' unit, s"):
         aggregate(times.astype("datetime64[s]"), values, "1ms")
@@ -256,7 +306,7 @@ def test_refused():
         aggregate(times, values, 5, series=["a", None])
     with pytest.raises(ValueError, match="aggregate: .*offset"):
         aggregate(times, values, 5, offsets=[0, 1])
-    with pytest.raises(ValueError, match='fill is "next", but possible are None, a number and previous'):
+    with pytest.raises(ValueError, match='fill is "next", but possible are none, null, previous and a number'):
         aggregate(times, values, 5, fill="next")
 
 
@@ -482,5 +532,5 @@ def test_summaries_of_series(device, rng):
     summaries = summarize(timestamps, values, "35s")
     with pytest.raises(ValueError, match="agg: summaries do not tell median"):
         summaries.agg("median")
-    with pytest.raises(ValueError, match="resample: every = 36 is not a multiple"):
+    with pytest.raises(ValueError, match="resample: every is 36, which is not a multiple"):
         summaries.resample("36s")

@@ -130,9 +130,10 @@ fn checked(
     offsets: &[usize],
     [timestamps, values]: [usize; 2],
 ) -> Result<Floor> {
-    let floor = floor(operation, options.granularity, options.origin)?;
+    let floor = floor(operation, options.every, options.origin)?;
     let check = |method: &Method| method.check(operation);
     options.methods.iter().try_for_each(check)?;
+    options.fill.check(operation, &options.methods)?;
     if timestamps != values {
         let message = format!(
             "the number of timestamps is {timestamps}, the number of values {values}: they must be equal"
@@ -145,9 +146,9 @@ fn checked(
 }
 
 /// Returns the rounding of timestamps down to the starts of their buckets.
-pub fn floor(operation: &'static str, granularity: i64, origin: i64) -> Result<Floor> {
-    Floor::new(granularity, origin).ok_or_else(|| {
-        let message = format!("the granularity is {granularity}, and has to be 1 at least");
+pub fn floor(operation: &'static str, every: i64, origin: i64) -> Result<Floor> {
+    Floor::new(every, origin).ok_or_else(|| {
+        let message = format!("every is {every}, and has to be 1 at least");
         Error::input(operation, message)
     })
 }

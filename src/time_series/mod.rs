@@ -1,8 +1,8 @@
 //! Time series: statistics of the values in buckets of time.
 //!
-//! A point is a timestamp, an `i64` in any unit, and a value, an `f64` or `f32`. A *granularity* g
-//! and an *origin* o cut time into buckets: a timestamp t is in the bucket \[l, l + g) with the
-//! label l = o + ⌊(t − o)/g⌋·g, computed in exact integer arithmetic, also for negative timestamps.
+//! A point is a timestamp, an `i64` in any unit, and a value, an `f64` or `f32`. A length g, which calls
+//! name `every`, and an *origin* o cut time into buckets: a timestamp t is in the bucket \[l, l + g) with
+//! the label l = o + ⌊(t − o)/g⌋·g, computed in exact integer arithmetic, also for negative timestamps.
 //! The result has the buckets with points, in order, even if all their values are
 //! [skipped](Nan::Skip) NaN, and other buckets if they are [filled](Fill). One call aggregates many
 //! series, which follow each other in the same arrays.
@@ -11,6 +11,18 @@
 //! left out, [NaN](Nan) is skipped, and [rates](Method::rate) are computed from the remaining
 //! values.
 //!
+//! # Missing values
+//! A missing value is no point, and is left out before the call: a null of SQL, polars, pyarrow or
+//! pandas, or an empty cell of CSV. NaN is a value of a point, which the methods skip or propagate. A
+//! bucket whose values are all NaN therefore exists, with the count 0, while a bucket without points
+//! does not. pandas takes NaN in columns of numpy's types for missing values, and so does the Python
+//! package, unless NaN shall propagate.
+//!
+//! A result that does not exist is NaN in columns of numbers, an empty cell in CSV, and null in JSON and
+//! SQL: the mean of no values, the deviation of one, and a [filled](Fill) result without a number. A
+//! result that is NaN is treated likewise.
+//!
+//! # Algorithm
 //! GPUs compute all statistics except percentiles by a segmented reduction in tiles, whatever the
 //! lengths of the buckets. Each tile has places in the output for as many buckets as its time span
 //! and its number of points allow. Mostly the points are read once. They are read a second time if
@@ -77,6 +89,7 @@ mod device_offsets;
 mod device_output;
 mod dispatch;
 mod element;
+mod fill;
 mod gpu;
 mod input;
 mod method;
@@ -97,8 +110,9 @@ pub use device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 pub use element::Value;
+pub use fill::{Fill, Fills};
 pub use method::{Accuracy, Method, Statistic, Unit};
-pub use options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
+pub use options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
 pub use output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 pub use states::*;
 pub use time_series_kernels::{Aggregate, Kernels, Point};

@@ -1,5 +1,6 @@
 //! The options of an aggregation.
 
+use super::fill::Fills;
 use super::method::Method;
 
 /// A configurable aggregation. [`aggregate`](super::aggregate) uses the defaults.
@@ -24,7 +25,7 @@ use super::method::Method;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TimeBuckets {
-    pub(super) granularity: i64,
+    pub(super) every: i64,
     pub(super) origin: i64,
     pub(super) methods: Vec<Method>,
     pub(super) nan: Nan,
@@ -32,15 +33,15 @@ pub struct TimeBuckets {
     pub(super) singletons: Singletons,
     pub(super) duplicates: Duplicates,
     pub(super) order: Order,
-    pub(super) fill: Fill,
+    pub(super) fill: Fills,
 }
 
 impl TimeBuckets {
-    /// Returns an aggregation into buckets of `granularity`, at least 1, in the timestamps' unit. A
+    /// Returns an aggregation into buckets of length `every`, at least 1, in the timestamps' unit. A
     /// bucket begins at 0, and there are no methods yet.
-    pub fn every(granularity: i64) -> TimeBuckets {
+    pub fn every(every: i64) -> TimeBuckets {
         TimeBuckets {
-            granularity,
+            every,
             origin: 0,
             methods: Vec::new(),
             nan: Nan::default(),
@@ -48,7 +49,7 @@ impl TimeBuckets {
             singletons: Singletons::default(),
             duplicates: Duplicates::default(),
             order: Order::default(),
-            fill: Fill::default(),
+            fill: Fills::default(),
         }
     }
 
@@ -91,8 +92,10 @@ impl TimeBuckets {
         TimeBuckets { order, ..self }
     }
 
-    /// Sets the result for buckets without points. The default leaves them out.
-    pub fn fill(self, fill: Fill) -> TimeBuckets {
+    /// Sets the results of buckets without points: a [`Fill`](super::Fill) for all methods, or
+    /// [`Fills`] with one for some. The default leaves such buckets out.
+    pub fn fill(self, fill: impl Into<Fills>) -> TimeBuckets {
+        let fill = fill.into();
         TimeBuckets { fill, ..self }
     }
 
@@ -157,23 +160,4 @@ crate::choice! {
         /// Points are stably sorted by their timestamps first.
         Sort("sort"),
     }
-}
-
-/// The result for buckets without points between a series' first and last bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
-pub enum Fill {
-    /// Such buckets are left out.
-    #[default]
-    None,
-    /// NaN in all columns.
-    Nan,
-    /// A number in all columns.
-    Value(f64),
-    /// The numbers of the bucket before.
-    Previous,
 }

@@ -250,7 +250,7 @@ pub struct BucketCounts {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summaries<S: BucketState = Summary> {
-    granularity: i64,
+    every: i64,
     origin: i64,
     buckets: CustomAggregates<S>,
 }
@@ -258,7 +258,7 @@ pub struct Summaries<S: BucketState = Summary> {
 impl<S: BucketState> Summaries<S> {
     pub(super) fn new(options: &TimeBuckets, buckets: CustomAggregates<S>) -> Summaries<S> {
         Summaries {
-            granularity: options.granularity,
+            every: options.every,
             origin: options.origin,
             buckets,
         }
@@ -297,17 +297,17 @@ impl<S: BucketState> Summaries<S> {
     /// of the points.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `granularity` is a multiple of
-    /// this granularity.
-    pub fn resample(&self, granularity: i64) -> Result<Summaries<S>> {
-        if granularity < self.granularity || granularity % self.granularity != 0 {
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `every` is a multiple of the
+    /// length of these buckets.
+    pub fn resample(&self, every: i64) -> Result<Summaries<S>> {
+        if every < self.every || every % self.every != 0 {
             let message = format!(
-                "the granularity {granularity} is not a multiple of that of the summaries, {}",
-                self.granularity
+                "every is {every}, which is not a multiple of that of the summaries, {}",
+                self.every
             );
             return Err(Error::input(RESAMPLE, message));
         }
-        let floor = floor(RESAMPLE, granularity, self.origin)?;
+        let floor = floor(RESAMPLE, every, self.origin)?;
         let mut offsets = Vec::new();
         reserve(&mut offsets, self.offsets().len()).during(RESAMPLE)?;
         let (mut starts, mut summaries) = (Vec::new(), Vec::<S>::new());
@@ -335,7 +335,7 @@ impl<S: BucketState> Summaries<S> {
             offsets.push(starts.len());
         }
         Ok(Summaries {
-            granularity,
+            every,
             origin: self.origin,
             buckets: CustomAggregates {
                 offsets,

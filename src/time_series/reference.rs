@@ -6,8 +6,9 @@ use ndarray::ArrayView1;
 use time_series_kernels::Statistic;
 
 use super::element::Value;
+use super::fill::Fill;
 use super::method::{Kind, Method};
-use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
+use super::options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
 use super::output::Aggregates;
 
 /// As [`TimeBuckets::aggregate_series`], but on one core, step by step: labels by division of
@@ -97,8 +98,8 @@ fn buckets(aggregation: &TimeBuckets, mut points: Vec<(i64, f64)>) -> BTreeMap<i
 
 fn label(aggregation: &TimeBuckets, timestamp: i64) -> i64 {
     let origin = i128::from(aggregation.origin);
-    let granularity = i128::from(aggregation.granularity);
-    let label = origin + (i128::from(timestamp) - origin).div_euclid(granularity) * granularity;
+    let every = i128::from(aggregation.every);
+    let label = origin + (i128::from(timestamp) - origin).div_euclid(every) * every;
     label.try_into().expect("a timestamp with a label")
 }
 
@@ -106,6 +107,8 @@ fn label(aggregation: &TimeBuckets, timestamp: i64) -> i64 {
 fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, Vec<f64>)> {
     let ddof = aggregation.ddof as usize;
     let mut rows: Vec<(i64, Vec<f64>)> = Vec::new();
+    // The last result of each method that is not NaN.
+    let mut last = vec![f64::NAN; aggregation.methods.len()];
     for (start, bucket) in buckets {
         let numbers_of = |method: &Method| match method.is_rate() {
             true => &bucket.rates,
@@ -120,16 +123,22 @@ fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, 
         let methods = aggregation.methods.iter();
         let numbers = methods.map(|method| number(method.kind(), numbers_of(method), ddof));
         let row: Vec<f64> = numbers.collect();
-        while let Some((before, row_before)) = rows.last()
-            && start.abs_diff(*before) > aggregation.granularity as u64
+        while let Some((before, _)) = rows.last()
+            && !aggregation.fill.is_none()
+            && start.abs_diff(*before) > aggregation.every as u64
         {
-            let empty = match aggregation.fill {
-                Fill::None => break,
-                Fill::Nan => vec![f64::NAN; row.len()],
-                Fill::Value(number) => vec![number; row.len()],
-                Fill::Previous => row_before.clone(),
-            };
-            rows.push((before + aggregation.granularity, empty));
+            let methods = aggregation.methods.iter().zip(&last);
+            let empty = methods.map(|(method, &last)| match aggregation.fill.of(method) {
+                Fill::None | Fill::Nan => f64::NAN,
+                Fill::Value(number) => number,
+                Fill::Previous => last,
+            });
+            rows.push((before + aggregation.every, empty.collect()));
+        }
+        for (last, &number) in last.iter_mut().zip(&row) {
+            if !number.is_nan() {
+                *last = number;
+            }
         }
         rows.push((start, row));
     }

@@ -1,7 +1,9 @@
-//! The library's choices as values of options.
+//! The library's options as values of the command line's.
+
+use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use gridstride::Choice;
+use gridstride::{Choice, Error};
 
 /// Returns a parser of the names of a choice. The help lists the names with their documentation.
 pub fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
@@ -11,4 +13,13 @@ pub fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
         listed.help(value.summary())
     });
     PossibleValuesParser::new(values).map(|name| name.parse().expect("one of the possible values"))
+}
+
+/// Parses an option of the library. The message of an error is without the name of the library's
+/// function.
+pub fn parsed<T: FromStr<Err = Error>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| match error {
+        Error::InvalidInput { message, .. } => message,
+        other => other.to_string(),
+    })
 }

@@ -1,14 +1,12 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use files::time::{self, Every, Unit};
-use gridstride::time_series::{Duplicates, Fill, Method, Nan, Order, Singletons, TimeBuckets};
+use gridstride::time_series::{Duplicates, Fills, Method, Nan, Order, Singletons, TimeBuckets};
 
-use crate::common::choice::choice;
+use crate::common::choice::{choice, parsed};
 use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
 
@@ -16,16 +14,16 @@ use crate::common::report::UsageError;
 ///
 /// The header names the columns timestamp, value and, for several series, series, in any case and
 /// order; other columns are ignored. Timestamps are RFC 3339, such as 2026-01-31T12:00:00.5+01:00, or
-/// numbers since 1970: nanoseconds, or what --unit says. An empty value is NaN. Rows of several series may be interleaved.
+/// numbers since 1970: nanoseconds, or what --unit says. A row with an empty value is no point. Rows of several series may be interleaved.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride time-series rooms.csv --every 1h
-  gridstride time-series rooms.csv --every 6h --aggregate mean,std,p95,rate:max --out buckets.csv
+  gridstride time-series rooms.csv --every 6h --methods mean,std,p95,rate:max --out buckets.csv
   gridstride time-series rooms.csv.gz --every 1d --fill previous --plot rooms.svg
   gridstride time-series --generate 1000000 --out rooms.csv")]
 pub struct Args {
-    /// The length of a bucket in ns, us, ms, s, m, h, d or w, for example 200ms, 35s or 1.5h.
+    /// The length of a bucket in ns, us, ms, s, m, h, d or w, for example 200ms, 35s, 1.5h or 1h30m.
     #[arg(
         long,
         value_name = "DURATION",
@@ -37,6 +35,7 @@ pub struct Args {
 
     #[arg(
         long,
+        visible_alias = "aggregate",
         help = format!(
             "What to compute: {}, a percentile such as p95 or p74.5, or rate: followed by one of these, for the \
              differences between successive values",
@@ -48,9 +47,10 @@ pub struct Args {
         default_value = "mean,min,max",
         help_heading = "Buckets"
     )]
-    pub aggregate: Vec<Method>,
+    pub methods: Vec<Method>,
 
-    /// A time at which a bucket begins, in the format of the timestamps and in their unit.
+    /// A time at which a bucket begins, as 2026-01-31 or 2026-01-31T12:00:00Z, in UTC unless it has an
+    /// offset, or a number in the unit of the timestamps.
     #[arg(
         long,
         value_name = "TIME",
@@ -61,7 +61,7 @@ pub struct Args {
     pub origin: String,
 
     /// The unit of timestamps that are numbers, which may have a decimal point; ns by default.
-    #[arg(long, value_parser = unit(), help_heading = "Points")]
+    #[arg(long, value_parser = choice::<Unit>(), help_heading = "Points")]
     pub unit: Option<Unit>,
 
     /// How to treat NaN values.
@@ -84,15 +84,17 @@ pub struct Args {
     #[arg(long, value_parser = choice::<Duplicates>(), default_value_t, help_heading = "Points")]
     pub duplicates: Duplicates,
 
-    /// Value of all columns of buckets without points: null (NaN), previous (the value of the
-    /// bucket before), or a number. Without this option empty buckets are left out.
+    /// Results of buckets without points: null (no result), previous (the last result before the
+    /// bucket), or a number, for all methods or for some, as in count=0,mean=null. Without this option
+    /// empty buckets are left out.
     #[arg(
         long,
         value_name = "null|previous|NUMBER",
+        value_parser = parsed::<Fills>,
         allow_hyphen_values = true,
         help_heading = "Buckets"
     )]
-    pub fill: Option<FillName>,
+    pub fill: Option<Fills>,
 
     /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970;
     /// compressed if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
@@ -112,7 +114,7 @@ pub struct Args {
         value_name = "N",
         requires = "out",
         conflicts_with_all = [
-            "series", "every", "aggregate", "origin", "unit", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
+            "series", "every", "methods", "origin", "unit", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
             "plot", "device", "memory",
         ], help_heading = "Test data")]
     pub generate: Option<u64>,
@@ -133,17 +135,6 @@ pub struct Args {
     /// The points, plain, gzip, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
     pub series: Option<PathBuf>,
-}
-
-/// Returns a parser of units, whose help lists them.
-fn unit() -> impl TypedValueParser<Value = Unit> {
-    let listed = ["Seconds", "Milliseconds", "Microseconds", "Nanoseconds"];
-    let values = Unit::ALL.into_iter().zip(listed);
-    let values = values.map(|(unit, help)| PossibleValue::new(unit.name()).help(help));
-    PossibleValuesParser::new(values).map(|name| {
-        let unit = Unit::ALL.into_iter().find(|unit| unit.name() == name);
-        unit.expect("one of the possible values")
-    })
 }
 
 /// The help on methods: what each is.
@@ -167,7 +158,11 @@ impl Args {
     /// # Errors
     /// If it is not in the format of timestamps.
     pub fn origin(&self) -> Result<i64> {
-        let origin = time::parse(self.origin.as_bytes(), self.unit());
+        let origin = time::parse(self.origin.as_bytes(), self.unit()).or_else(|what| {
+            // Also a time without an offset, or a date.
+            let time = time::point(&self.origin).ok();
+            time.and_then(|time| i64::try_from(time).ok()).ok_or(what)
+        });
         origin.map_err(|what| anyhow!(UsageError(format!("--origin: '{}' {what}", self.origin))))
     }
 
@@ -175,35 +170,15 @@ impl Args {
     pub fn aggregation(&self, every: &Every, origin: i64) -> TimeBuckets {
         TimeBuckets::every(every.nanoseconds)
             .origin(origin)
-            .methods(&self.aggregate)
+            .methods(&self.methods)
             .nan(self.nan)
             .ddof(self.ddof)
             .singletons(self.singletons)
             .duplicates(self.duplicates)
-            .fill(self.fill.map_or(Fill::None, |FillName(fill)| fill))
+            .fill(self.fill.clone().unwrap_or_default())
             .order(match self.sort {
                 true => Order::Sort,
                 false => Order::Required,
             })
-    }
-}
-
-/// `Fill` as an option.
-#[derive(Clone, Copy)]
-pub struct FillName(Fill);
-
-impl FromStr for FillName {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<FillName, &'static str> {
-        Ok(FillName(match text {
-            "null" => Fill::Nan,
-            "previous" => Fill::Previous,
-            number => Fill::Value(
-                number
-                    .parse()
-                    .map_err(|_| "not null, previous or a number")?,
-            ),
-        }))
     }
 }

@@ -1,7 +1,7 @@
 //! Aggregates time series of a CSV file in buckets of time: means, deviations, percentiles, rates.
 //!
 //! ```text
-//! gridstride time-series examples/data/rooms.csv --every 6h --aggregate mean,std,p95,rate:max
+//! gridstride time-series examples/data/rooms.csv --every 6h --methods mean,std,p95,rate:max
 //! ```
 //!
 //! `--out` writes all buckets as CSV, `--plot` draws them over the points.
@@ -22,6 +22,7 @@ use anyhow::{Error, Result, bail};
 use files::points::{Demands, Points, Rows};
 use files::records::TableOptions;
 use files::time::{self, Every};
+use gridstride::Choice;
 use ndarray::aview1;
 
 use crate::common::generated::refuse_existing;
@@ -52,7 +53,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         ("--plot", args.plot.as_deref(), Format::Picture),
     ];
     check_outputs(&outputs, &[series])?;
-    refuse_repeated("--aggregate", &args.aggregate)?;
+    refuse_repeated("--methods", &args.methods)?;
     let origin = args.origin()?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
@@ -90,11 +91,13 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     }
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
+            // A missing value is no point.
+            let column = points.column(0);
             args.aggregation(every, origin).aggregate_series(
                 &devices,
-                &points.offsets,
-                aview1(&points.timestamps),
-                aview1(&points.values[0]),
+                &column.offsets,
+                aview1(&column.timestamps),
+                aview1(&column.values),
             )
         })
     });

@@ -49,7 +49,10 @@ fn lines(found: &Aggregates, series: Option<&[Vec<u8>]>, first: usize) -> Vec<u8
         text.extend(whole.format(starts[bucket]).as_bytes());
         for column in found.columns() {
             text.push(b',');
-            number::push(&mut text, column[bucket]);
+            // The cell of a result that does not exist is empty.
+            if !column[bucket].is_nan() {
+                number::push(&mut text, column[bucket]);
+            }
         }
         text.push(b'\n');
     }

@@ -83,7 +83,7 @@ struct Bucket {
     series: Option<String>,
     timestamp: String,
     timestamp_ns: i64,
-    /// By method. JSON has null for NaN.
+    /// By method; NaN without a result, for which JSON has null.
     values: Vec<f64>,
 }
 
@@ -163,7 +163,11 @@ impl Summary {
         // Text is on the left of its column, numbers on the right.
         let of_text = columns.len();
         for (i, method) in self.methods.iter().enumerate() {
-            columns.push(column(method, &|bucket| rounded(bucket.values[i])));
+            columns.push(column(method, &|bucket| match bucket.values[i] {
+                // Without a result.
+                value if value.is_nan() => "-".to_owned(),
+                value => rounded(value),
+            }));
         }
         let width = |column: &Vec<String>| column.iter().map(|cell| cell.chars().count()).max();
         let widths: Vec<_> = columns

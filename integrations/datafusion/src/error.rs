@@ -29,3 +29,11 @@ pub(crate) fn choice<C: Choice>(function: &str, text: &str) -> Result<C> {
         None => plan_err!("{function}: {}", C::refusal(text)),
     }
 }
+
+/// Returns the sentence of an error about an argument, without the name of the library's function.
+pub(crate) fn message(error: gridstride::Error) -> String {
+    match error {
+        gridstride::Error::InvalidInput { message, .. } => message,
+        other => other.to_string(),
+    }
+}

@@ -29,6 +29,7 @@ __all__ = [
     "choices",
     "devices",
     "distances",
+    "duration",
     "edit_distances",
     "from_arrow",
     "gemm",
@@ -38,6 +39,7 @@ __all__ = [
     "nearest",
     "on_host",
     "parse_fasta",
+    "point",
     "round_timestamps",
     "slide_distances",
     "slide_nearest",
@@ -241,7 +243,7 @@ def aggregate(
     series: Any,
     offsets: Any,
     origin: Point,
-    fill: float | str | None,
+    fill: Any,
     nan: str,
     ddof: int,
     singletons: str,
@@ -299,6 +301,8 @@ def box_overlap_slices(
 def bucket_counts(
     timestamps: Any, every: Span, *, origin: Point, device: _Devices | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
+def duration(text: str) -> int: ...
+def point(text: str) -> int: ...
 def choices() -> list[tuple[str, list[str]]]: ...
 def summarize(
     timestamps: Any,

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 
 import numpy as np
 
+from . import _core
+
+#: The units of numpy that have a fixed length.
 _NANOSECONDS: dict[str, int | Fraction] = {
     "as": Fraction(1, 10**9),
     "fs": Fraction(1, 10**6),
     "ps": Fraction(1, 1000),
-    "ns": 1,
-    "us": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-    "d": 86_400 * 10**9,
-    "w": 7 * 86_400 * 10**9,
+    **{unit: _core.duration(f"1{unit}") for unit in ("ns", "us", "ms", "s", "m", "h", "D", "W")},
 }
 
 
@@ -31,18 +25,20 @@ def span_in(unit: str | None, span: int | str | timedelta | np.timedelta64) -> i
     nanoseconds = _nanoseconds(span)
     if unit is None:
         raise ValueError(f"every is {span!r}, but the timestamps have no unit: give it as an integer in their unit")
-    ticks = nanoseconds / _NANOSECONDS[unit.lower()]
+    ticks = nanoseconds / _NANOSECONDS[unit]
     if ticks.denominator != 1:
         raise ValueError(f"every is {span!r}, which is no multiple of the timestamps' unit, {unit}")
     return _int64("every", span, int(ticks))
 
 
-def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
+def point_in(unit: str | None, point: int | str | datetime | np.datetime64) -> int:
     """Returns a point of time as a number of the timestamps' unit."""
     if isinstance(point, int | np.integer) and not isinstance(point, np.timedelta64):
         return _int64("origin", point, int(point))
     if unit is None:
         raise ValueError(f"origin is {point!r}, but the timestamps have no unit: give it as an integer in their unit")
+    if isinstance(point, str):
+        return _text_in(unit, point)
     if isinstance(point, datetime) and point.tzinfo is not None:
         point = point.astimezone(timezone.utc).replace(tzinfo=None)
     # pandas' own conversion keeps the nanoseconds.
@@ -58,6 +54,16 @@ def point_in(unit: str | None, point: int | datetime | np.datetime64) -> int:
     return int(ticks.astype(np.int64))
 
 
+def _text_in(unit: str, text: str) -> int:
+    try:
+        ticks = Fraction(_core.point(text)) / _NANOSECONDS[unit]
+    except ValueError as error:
+        raise ValueError(f"origin {text!r} {error}") from None
+    if ticks.denominator != 1:
+        raise ValueError(f"origin is {text!r}, which is no multiple of the timestamps' unit, {unit}")
+    return _int64("origin", text, int(ticks))
+
+
 def _int64(name: str, value: object, ticks: int) -> int:
     if not -(2**63) <= ticks < 2**63:
         raise ValueError(f"{name} is {value!r}, which is beyond the range of int64")
@@ -66,19 +72,15 @@ def _int64(name: str, value: object, ticks: int) -> int:
 
 def _nanoseconds(span: str | timedelta | np.timedelta64) -> Fraction:
     if isinstance(span, str):
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-zA-Z]+)", span.strip())
-        factor = match and _NANOSECONDS.get(match[2].lower())
-        # M is a month in pandas.
-        if not match or not factor or match[2] == "M":
-            raise ValueError(
-                f"every is {span!r}, but possible are a number and one of ns, us, ms, s, m, min, h, d and w: 35s, 1.5h"
-            )
-        return Fraction(match[1]) * factor
+        try:
+            return Fraction(_core.duration(span))
+        except ValueError as error:
+            raise ValueError(f"every is {span!r}: {error}") from None
     if not isinstance(span, timedelta | np.timedelta64):
         raise TypeError(f"every is {span!r}, but has to be an integer, a text such as '35s', a timedelta or a timedelta64")
     # pandas' own conversion keeps the nanoseconds.
     span = span.to_timedelta64() if hasattr(span, "to_timedelta64") else np.timedelta64(span)
     unit, count = np.datetime_data(span.dtype)
-    if unit.lower() not in _NANOSECONDS or unit == "M":
+    if unit not in _NANOSECONDS:
         raise ValueError(f"every is {span!r}, whose unit has no fixed length")
-    return Fraction(int(span.astype(np.int64)) * count * _NANOSECONDS[unit.lower()])
+    return Fraction(int(span.astype(np.int64)) * count * _NANOSECONDS[unit])

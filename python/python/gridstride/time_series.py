@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
+#: The result of a method for buckets without points.
+Fill: TypeAlias = float | Literal["null", "previous"] | None
+
 __all__ = [
     "METHODS",
     "BucketCounts",
@@ -39,7 +42,7 @@ METHODS: dict[str, str] = dict(_core.METHODS)
 Span: TypeAlias = int | str | timedelta | np.timedelta64
 
 #: The argument ``origin``.
-Point: TypeAlias = int | datetime | np.datetime64
+Point: TypeAlias = int | str | datetime | np.datetime64
 
 
 class Buckets(Mapping[str, NDArray[np.float64]]):
@@ -243,7 +246,7 @@ class _Options(TypedDict, total=False):
     """The keywords of `aggregate` for arrays of the host and of a device."""
 
     offsets: ArrayLike | None
-    fill: float | Literal["previous"] | None
+    fill: Fill | dict[str, Fill]
     nan: Literal["skip", "propagate"]
     ddof: int
     singletons: Literal["nan", "drop"]
@@ -283,7 +286,7 @@ def aggregate(
     series: Any = None,
     offsets: Any = None,
     origin: Any = 0,
-    fill: float | str | None = None,
+    fill: Any = None,
     nan: str = "skip",
     ddof: int = 1,
     singletons: str = "nan",
@@ -304,10 +307,12 @@ def aggregate(
         and pyarrow may have time zones; buckets are those of UTC.
     values : array_like, column or device array
         A number for each timestamp: floats, or integers and bools, which become float64 and must not be rounded by it;
-        float32 or float64 on a device. Nulls of polars, pyarrow and pandas are no points.
+        float32 or float64 on a device. Nulls of polars, pyarrow and pandas are no points, and neither are NaN in pandas'
+        columns of numpy's dtypes, which pandas takes for missing values, unless `nan` is 'propagate'.
     every : int, str, timedelta or timedelta64
-        The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '1.5h' or '1d'; the
-        units are ns, us, ms, s, m or min, h, d and w.
+        The length of a bucket: in the unit of the timestamps, or with a unit as '200ms', '35s', '5min', '1.5h', '1h30m' or
+        '1D'. Spellings of pandas and polars are read if they mean a fixed length. Months, quarters, years and business
+        days, such as '1MS' or '1mo', are refused.
     methods : str or sequence of str
         What to compute: names in `METHODS`, which says what each is, such as 'mean' or 'std'; percentiles as 'p95';
         and each of them behind 'rate:', which means the differences of successive values. Each only once.
@@ -317,13 +322,15 @@ def aggregate(
         and those of a Categorical of pandas, an Enum of polars and a dictionary of pyarrow in the order of the categories.
     offsets : array_like, optional
         Where each series begins, and where the last one ends, in place of labels.
-    origin : int, datetime or datetime64
+    origin : int, str, datetime or datetime64
         A time at which a bucket begins.
-    fill : float or 'previous', optional
-        The results of buckets without points between the first and the last of a series: a number, or those of the
-        bucket before. By default there are no such buckets.
+    fill : float, 'null', 'previous' or dict, optional
+        The results of buckets without points between the first and the last of a series: a number, NaN, or the last
+        result before the bucket that is not NaN. A dict has these for methods, as ``{"count": 0}``, and the other
+        methods have NaN. By default there are no such buckets.
     nan : {'skip', 'propagate'}
-        Whether NaN are left out, or are values.
+        Whether the methods skip NaN among the values, or have NaN as their results. A bucket with nothing but NaN has
+        the count 0.
     ddof : int
         The divisor of 'var' and 'std' is the number of values less `ddof`.
     singletons : {'nan', 'drop'}
@@ -406,7 +413,7 @@ def round_timestamps(
         Integers in any unit, datetimes or dates, in any order; int64 on a device.
     every : int, str, timedelta or timedelta64
         The length of a bucket, as in `aggregate`.
-    origin : int, datetime or datetime64
+    origin : int, str, datetime or datetime64
         A time at which a bucket begins.
     out : ndarray or device array, optional
         An int64 array of the same length, or a datetime64 array of the timestamps' unit, to write the result to: with
@@ -462,7 +469,7 @@ def bucket_counts(
         Integers in any unit, datetimes or dates, not descending.
     every : int, str, timedelta or timedelta64
         The length of a bucket, as in `aggregate`.
-    origin : int, datetime or datetime64
+    origin : int, str, datetime or datetime64
         A time at which a bucket begins.
     device : Device, str, or several of them, optional
         Where to compute. The default is the first GPU, or else the CPU.

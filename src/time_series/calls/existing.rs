@@ -17,7 +17,7 @@ impl TimeBuckets {
     ///
     /// The number of buckets is known only afterwards. Without [filling](super::super::Fill) there
     /// are at most as many as points, and in any case at most
-    /// ⌈(last timestamp − first timestamp) / granularity⌉ + 1.
+    /// ⌈(last timestamp − first timestamp) / every⌉ + 1.
     ///
     /// The views may have any strides. From a GPU, elements without gaps are copied to their places
     /// directly, so that arrays in [page-locked](crate::Device::pinned) memory take no other copy.

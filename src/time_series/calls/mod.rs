@@ -27,7 +27,7 @@ use crate::device::Element;
 use crate::error::During;
 use crate::{DeviceSet, Result};
 
-/// Computes statistics of the values of one series in buckets of `granularity`, which has the
+/// Computes statistics of the values of one series in buckets of length `every`, which has the
 /// timestamps' unit: a column for each method. The timestamps must not descend.
 ///
 /// # Errors
@@ -49,10 +49,10 @@ pub fn aggregate<T: Value>(
     devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
     values: ArrayView1<T>,
-    granularity: i64,
+    every: i64,
     methods: &[Method],
 ) -> Result<Aggregates> {
-    TimeBuckets::every(granularity)
+    TimeBuckets::every(every)
         .methods(methods)
         .aggregate(devices, timestamps, values)
 }
@@ -64,7 +64,7 @@ impl TimeBuckets {
     ///
     /// # Errors
     /// - [`Error::Shape`](crate::Error::Shape) if the numbers of timestamps and values differ.
-    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, a
+    /// - [`Error::InvalidInput`](crate::Error::InvalidInput) for `every` below 1, a
     ///   percentile outside of 0 to 100, more than 2³² − 1 points, the first timestamp below the
     ///   timestamp before it, unless they are [sorted](Order::Sort), the first timestamp whose
     ///   bucket begins before the first `i64`, and a set of no devices.

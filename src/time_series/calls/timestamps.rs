@@ -19,11 +19,11 @@ const ROUND_DEVICE_INPLACE: &str = "round_timestamps_device_inplace";
 const COUNTS: &str = "bucket_counts";
 const COUNTS_DEVICE: &str = "bucket_counts_device";
 
-/// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/granularity⌋·granularity.
+/// Returns the label of each timestamp's bucket: origin + ⌊(t − origin)/every⌋·every.
 /// The timestamps may be in any order and unit.
 ///
 /// # Errors
-/// [`Error::InvalidInput`](crate::Error::InvalidInput) for a granularity below 1, and for the first
+/// [`Error::InvalidInput`](crate::Error::InvalidInput) for `every` below 1, and for the first
 /// timestamp whose bucket begins before the first `i64`; and the device's errors that
 /// [`TimeBuckets::aggregate`](crate::time_series::TimeBuckets::aggregate) lists.
 ///
@@ -38,10 +38,10 @@ const COUNTS_DEVICE: &str = "bucket_counts_device";
 pub fn round_timestamps(
     devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<Array1<i64>> {
-    let floor = floor(ROUND, granularity, origin)?;
+    let floor = floor(ROUND, every, origin)?;
     let mut rounded = Array1::from(zeroed_lazily(timestamps.len()).during(ROUND)?);
     let rounding = Rounding::new(ROUND, floor, timestamps, rounded.view_mut())?;
     dispatch::round(devices.devices(), rounding).during(ROUND)?;
@@ -66,11 +66,11 @@ pub fn round_timestamps(
 pub fn round_timestamps_into(
     devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
-    granularity: i64,
+    every: i64,
     origin: i64,
     out: ArrayViewMut1<i64>,
 ) -> Result<()> {
-    let floor = floor(ROUND_INTO, granularity, origin)?;
+    let floor = floor(ROUND_INTO, every, origin)?;
     let rounding = Rounding::new(ROUND_INTO, floor, timestamps, out)?;
     dispatch::round(devices.devices(), rounding).during(ROUND_INTO)
 }
@@ -89,10 +89,10 @@ pub fn round_timestamps_into(
 pub fn round_timestamps_inplace(
     devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayViewMut1<i64>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<()> {
-    let floor = floor(ROUND_INPLACE, granularity, origin)?;
+    let floor = floor(ROUND_INPLACE, every, origin)?;
     dispatch::round_inplace(ROUND_INPLACE, floor, devices.devices(), timestamps)
         .during(ROUND_INPLACE)
 }
@@ -111,7 +111,7 @@ pub fn round_timestamps_inplace(
 /// ```
 pub fn round_timestamps_device(
     timestamps: &DeviceArray<i64, Ix1>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<DeviceArray<i64, Ix1>> {
     let buffer = timestamps
@@ -119,7 +119,7 @@ pub fn round_timestamps_device(
         .alloc(timestamps.len())
         .during(ROUND_DEVICE)?;
     let mut rounded = DeviceArray::from_buffer(buffer, timestamps.raw_dim())?;
-    round_device_into(ROUND_DEVICE, timestamps, granularity, origin, &mut rounded)?;
+    round_device_into(ROUND_DEVICE, timestamps, every, origin, &mut rounded)?;
     Ok(rounded)
 }
 
@@ -129,22 +129,22 @@ pub fn round_timestamps_device(
 /// Also [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on two devices.
 pub fn round_timestamps_device_into(
     timestamps: &DeviceArray<i64, Ix1>,
-    granularity: i64,
+    every: i64,
     origin: i64,
     out: &mut DeviceArray<i64, Ix1>,
 ) -> Result<()> {
     let operation = "round_timestamps_device_into";
-    round_device_into(operation, timestamps, granularity, origin, out)
+    round_device_into(operation, timestamps, every, origin, out)
 }
 
 fn round_device_into(
     operation: &'static str,
     timestamps: &DeviceArray<i64, Ix1>,
-    granularity: i64,
+    every: i64,
     origin: i64,
     out: &mut DeviceArray<i64, Ix1>,
 ) -> Result<()> {
-    let floor = floor(operation, granularity, origin)?;
+    let floor = floor(operation, every, origin)?;
     let device = timestamps.device();
     device.require_same(out.device(), operation)?;
     require_length(operation, timestamps.len(), out.len())?;
@@ -159,10 +159,10 @@ fn round_device_into(
 /// timestamps whose bucket has a label may have been rounded.
 pub fn round_timestamps_device_inplace(
     timestamps: &mut DeviceArray<i64, Ix1>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<()> {
-    let floor = floor(ROUND_DEVICE_INPLACE, granularity, origin)?;
+    let floor = floor(ROUND_DEVICE_INPLACE, every, origin)?;
     let device = timestamps.device().clone();
     dispatch::round_device(ROUND_DEVICE_INPLACE, floor, &device, timestamps.inner_mut())
         .during(ROUND_DEVICE_INPLACE)
@@ -185,10 +185,10 @@ pub fn round_timestamps_device_inplace(
 pub fn bucket_counts(
     devices: &(impl DeviceSet + ?Sized),
     timestamps: ArrayView1<i64>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<BucketCounts> {
-    let floor = floor(COUNTS, granularity, origin)?;
+    let floor = floor(COUNTS, every, origin)?;
     require_count(COUNTS, timestamps.len())?;
     let timeline = Timeline {
         operation: COUNTS,
@@ -215,10 +215,10 @@ pub fn bucket_counts(
 /// ```
 pub fn bucket_counts_device(
     timestamps: &DeviceArray<i64, Ix1>,
-    granularity: i64,
+    every: i64,
     origin: i64,
 ) -> Result<DeviceBucketCounts> {
-    let floor = floor(COUNTS_DEVICE, granularity, origin)?;
+    let floor = floor(COUNTS_DEVICE, every, origin)?;
     require_count(COUNTS_DEVICE, timestamps.len())?;
     dispatch::counts_device(COUNTS_DEVICE, floor, timestamps).during(COUNTS_DEVICE)
 }

@@ -6,7 +6,8 @@ use ndarray::Array1;
 
 use crate::Result;
 use crate::device::{collected, reserve, zeroed, zeroed_columns};
-use crate::time_series::options::{Fill, TimeBuckets};
+use crate::time_series::fill::Fill;
+use crate::time_series::options::TimeBuckets;
 use crate::time_series::output::Aggregates;
 
 /// Drops buckets, removes the counts behind the columns that the caller asked for, and fills.
@@ -19,9 +20,9 @@ pub fn finish(options: &TimeBuckets, mut found: Aggregates) -> Result<Aggregates
             counts.iter().all(|count| count[bucket] > ddof)
         })?;
     }
-    match options.fill {
-        Fill::None => Ok(found),
-        fill => filled(options, fill, found),
+    match options.fill.is_none() {
+        true => Ok(found),
+        false => filled(options, found),
     }
 }
 
@@ -43,11 +44,11 @@ fn kept(found: Aggregates, is_kept: impl Fn(usize) -> bool) -> Result<Aggregates
 }
 
 /// Inserts the buckets that are missing between the first and the last bucket of each series.
-fn filled(options: &TimeBuckets, fill: Fill, found: Aggregates) -> Result<Aggregates> {
+fn filled(options: &TimeBuckets, found: Aggregates) -> Result<Aggregates> {
     // The index among all buckets of the series. The difference of two i64 fits in 64 bits.
     let place = |series: &Range<usize>, bucket: usize| {
         let distance = found.starts[bucket].wrapping_sub(found.starts[series.start]) as u64;
-        usize::try_from(distance / options.granularity as u64).unwrap_or(usize::MAX)
+        usize::try_from(distance / options.every as u64).unwrap_or(usize::MAX)
     };
     let series = || (0..found.series_count()).map(|index| found.series(index));
     let mut offsets = Vec::new();
@@ -65,23 +66,35 @@ fn filled(options: &TimeBuckets, fill: Fill, found: Aggregates) -> Result<Aggreg
     reserve(&mut Vec::<u64>::new(), numbers)?;
     let mut starts = zeroed(count)?;
     let mut columns = zeroed_columns::<f64>(found.columns.len(), count)?;
+    let fills: Vec<_> = found
+        .methods
+        .iter()
+        .map(|method| options.fill.of(method))
+        .collect();
+    // The last result of each column that is not NaN.
+    let mut last = vec![f64::NAN; columns.len()];
     for (series, &offset) in series().zip(&offsets) {
         let mut end = offset;
+        last.fill(f64::NAN);
         for bucket in series.clone() {
             let target = offset + place(&series, bucket);
             for empty in end..target {
-                starts[empty] = starts[empty - 1] + options.granularity;
-                for column in &mut columns {
-                    column[empty] = match fill {
+                starts[empty] = starts[empty - 1] + options.every;
+                for ((column, fill), &last) in columns.iter_mut().zip(&fills).zip(&last) {
+                    column[empty] = match *fill {
                         Fill::Value(number) => number,
-                        Fill::Previous => column[empty - 1],
+                        Fill::Previous => last,
                         Fill::None | Fill::Nan => f64::NAN,
                     };
                 }
             }
             starts[target] = found.starts[bucket];
-            for (column, found) in columns.iter_mut().zip(&found.columns) {
-                column[target] = found[bucket];
+            for ((column, found), last) in columns.iter_mut().zip(&found.columns).zip(&mut last) {
+                let number = found[bucket];
+                column[target] = number;
+                if !number.is_nan() {
+                    *last = number;
+                }
             }
             end = target + 1;
         }

@@ -12,10 +12,11 @@ use ndarray::Axis;
 use self::cut::{Bytes, Cuttable, SeriesPartition};
 use self::join::{Buckets, PartitionBuckets, joined};
 use super::cpu::{self, Timeline};
+use super::fill::Fills;
 use super::gpu::workspace;
 use super::input::{Rounding, Series, series_of};
 use super::method::Method;
-use super::options::{Duplicates, Fill, Nan, Order, Singletons, TimeBuckets};
+use super::options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
 use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
 use super::states::BucketState;
 use crate::device::Element;
@@ -98,7 +99,7 @@ fn summaries_of_ranges<T: Real, S: BucketState>(
     let bytes = |points| workspace::custom_bytes::<T, S>(size_of::<S>(), points);
     let found = divided_series(&[], devices, points, false, &bytes, on)?;
     // Summaries of the same bucket are neighbours with the same label.
-    Summaries::new(points.options, found).resample(points.options.granularity)
+    Summaries::new(points.options, found).resample(points.options.every)
 }
 
 /// Aggregates points in order by `on`, partition by partition. What depends on other buckets is
@@ -114,7 +115,7 @@ fn divided_series<T: Real, R: Buckets + Send>(
     let options = &TimeBuckets {
         methods: methods.to_vec(),
         order: Order::Required,
-        fill: Fill::None,
+        fill: Fills::default(),
         singletons: Singletons::Nan,
         ..points.options.clone()
     };

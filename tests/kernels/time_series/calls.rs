@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuda_std::warp::WarpValue;
 use gridstride::time_series::{
-    Aggregate, Custom, Duplicates, Fill, Method, Nan, Order, Point, Singletons, TimeBuckets,
+    Aggregate, Custom, Duplicates, Fill, Fills, Method, Nan, Order, Point, Singletons, TimeBuckets,
     aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
     round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
     round_timestamps_into,
@@ -287,6 +287,45 @@ fn dropping_depends_on_what_is_asked_for() {
     }
 }
 
+/// Each method has its own result of empty buckets. `previous` passes over results that are NaN, and
+/// does not leave the series.
+#[test]
+fn methods_are_filled_apart() {
+    for device in devices() {
+        let timestamps = array![0, 1, 10, 40, 0, 40, 10, 11, 60];
+        let values = array![1.0, 3.0, 5.0, 8.0, 9.0, f64::NAN, 2.0, f64::INFINITY, -1.0];
+        let offsets = [0, 4, 6, 6, 9];
+        for fill in [
+            "count=0",
+            "previous",
+            "previous count=0 mean=-1",
+            "null max=previous std=previous",
+            "7 rate:last=previous",
+        ] {
+            let fill: Fills = fill.parse().unwrap();
+            for nan in [Nan::Skip, Nan::Propagate] {
+                let aggregation = everything(10).nan(nan).fill(fill.clone());
+                check(&device, &aggregation, &offsets, &timestamps, &values);
+            }
+        }
+        let std = TimeBuckets::every(10).methods(&[Method::STD]);
+        let found = std
+            .clone()
+            .fill(Fill::Previous)
+            .aggregate_series(&device, &offsets, timestamps.view(), values.view())
+            .unwrap();
+        let first: Vec<_> = found.column(0).iter().take(5).map(|x| x.is_nan()).collect();
+        assert_eq!(first, [false, true, false, false, true]);
+        let other = std.fill(Fills::default().with(Method::COUNT, Fill::Value(0.0)));
+        let error = other.aggregate(&device, timestamps.view(), values.view());
+        let message = error.unwrap_err().to_string();
+        assert!(
+            message.contains("fill has a result of count, which is no method"),
+            "{message}"
+        );
+    }
+}
+
 /// Moves the timestamps before an index to a later time.
 fn later_before(mut timestamps: Array1<i64>, index: usize) -> Array1<i64> {
     timestamps.slice_mut(s![..index]).add_assign(1_000_000);
@@ -487,7 +526,7 @@ fn resampled_summaries_are_aggregates_of_points() {
         };
         let sevens = summaries(7, 0);
         for granularity in [0, -7, 1, 6, 8, 20] {
-            let name = format!("granularity {granularity} is not a multiple of that");
+            let name = format!("every is {granularity}, which is not a multiple of that");
             fails(sevens.resample(granularity), &["resample", &name]);
         }
         let columns = sevens.columns(&[Method::MEAN, Method::percentile(74.5)], 1);
@@ -659,7 +698,7 @@ fn mistakes_are_named_with_their_place() {
         };
         let plain = || TimeBuckets::every(5).methods(&[Method::MEAN]);
         for granularity in [0, -1, i64::MIN] {
-            let name = format!("the granularity is {granularity}, and has to be 1 at least");
+            let name = format!("every is {granularity}, and has to be 1 at least");
             let found = run(TimeBuckets::every(granularity), &[0, 0], &[]);
             fails(found, &["aggregate_series: ", &name]);
             let none = Array1::zeros(0);

@@ -242,16 +242,14 @@ fn all_methods() {
     assert_eq!(
         of_text(text, &["--aggregate", methods]),
         header
-            + "-10,1,4,4,4,4,4,4,NaN,NaN,4,4,4,4\n\
+            + "-10,1,4,4,4,4,4,4,,,4,4,4,4\n\
                0,4,16,4,1,9,1,9,3.559026084010437,12.666666666666666,3,1.75,3.75,9\n\
-               30,1,0.1,0.1,0.1,0.1,0.1,0.1,NaN,NaN,0.1,0.1,0.1,0.1\n"
+               30,1,0.1,0.1,0.1,0.1,0.1,0.1,,,0.1,0.1,0.1,0.1\n"
     );
     let rates = "rate:count,rate:sum,rate:last,rate:min,rate:median";
     assert_eq!(
         of_text(text, &["--aggregate", rates]),
-        format!(
-            "timestamp,{rates}\n-10,0,0,NaN,NaN,NaN\n0,4,5,7,-3,0.5\n30,1,-8.9,-8.9,-8.9,-8.9\n"
-        )
+        format!("timestamp,{rates}\n-10,0,0,,,\n0,4,5,7,-3,0.5\n30,1,-8.9,-8.9,-8.9,-8.9\n")
     );
     assert!(of_text(text, &[]).starts_with("timestamp,mean,min,max\n-10,4,4,4\n"));
 
@@ -267,13 +265,14 @@ fn all_methods() {
     // Two columns would have the same name.
     for (methods, method) in [("mean,max,mean", "mean"), ("p50,p50.0", "p50")] {
         let options = ["--every", "1s", "--aggregate", methods, ROOMS];
-        PROGRAM.refuse_options(&options, &[&format!("--aggregate has {method} twice")]);
+        PROGRAM.refuse_options(&options, &[&format!("--methods has {method} twice")]);
     }
 }
 
 #[test]
 fn options() {
-    let text = "timestamp,value\n0,1\n1,nan\n2,3\n2,5\n30,8\n41,\n";
+    // The last row is no point, and the row before is a point whose value is NaN.
+    let text = "timestamp,value\n0,1\n1,nan\n2,3\n2,5\n30,8\n41,NaN\n55,\n";
     let with = |options: &[&str]| {
         let written = of_text(text, &[&["--aggregate", "count,sum,std"], options].concat());
         let lines = written.strip_prefix("timestamp,count,sum,std\n");
@@ -281,12 +280,9 @@ fn options() {
     };
     let deviation = |values: &[f64]| std(values).to_string();
     let all = deviation(&[1.0, 3.0, 5.0]);
-    assert_eq!(with(&[]), format!("0,3,9,{all}\n30,1,8,NaN\n40,0,0,NaN\n"));
+    assert_eq!(with(&[]), format!("0,3,9,{all}\n30,1,8,\n40,0,0,\n"));
     assert_eq!(with(&["--nan", "skip"]), with(&[]));
-    assert_eq!(
-        with(&["--nan", "propagate"]),
-        "0,4,NaN,NaN\n30,1,8,NaN\n40,1,NaN,NaN\n"
-    );
+    assert_eq!(with(&["--nan", "propagate"]), "0,4,,\n30,1,8,\n40,1,,\n");
     assert_eq!(with(&["--singletons", "drop"]), format!("0,3,9,{all}\n"));
     assert_eq!(with(&["--singletons", "nan"]), with(&[]));
     let of_all = (8.0f64 / 3.0).sqrt();
@@ -300,21 +296,25 @@ fn options() {
     );
     assert_eq!(
         with(&["--duplicates", "first"]),
-        format!("0,2,4,{}\n30,1,8,NaN\n40,0,0,NaN\n", deviation(&[1.0, 3.0]))
+        format!("0,2,4,{}\n30,1,8,\n40,0,0,\n", deviation(&[1.0, 3.0]))
     );
     assert_eq!(
         with(&["--duplicates", "last"]),
-        format!("0,2,6,{}\n30,1,8,NaN\n40,0,0,NaN\n", deviation(&[1.0, 5.0]))
+        format!("0,2,6,{}\n30,1,8,\n40,0,0,\n", deviation(&[1.0, 5.0]))
     );
-    let filled =
-        |cells: &str| format!("0,3,9,{all}\n10,{cells}\n20,{cells}\n30,1,8,NaN\n40,0,0,NaN\n");
-    assert_eq!(with(&["--fill", "null"]), filled("NaN,NaN,NaN"));
+    let filled = |cells: &str| format!("0,3,9,{all}\n10,{cells}\n20,{cells}\n30,1,8,\n40,0,0,\n");
+    assert_eq!(with(&["--fill", "null"]), filled(",,"));
     assert_eq!(with(&["--fill", "-1.5"]), filled("-1.5,-1.5,-1.5"));
     assert_eq!(with(&["--fill", "previous"]), filled(&format!("3,9,{all}")));
+    assert_eq!(with(&["--fill", "count=0"]), filled("0,,"));
+    assert_eq!(
+        with(&["--fill", "previous,count=0,sum=null"]),
+        filled(&format!("0,,{all}"))
+    );
     assert_eq!(
         with(&["--origin", "-8"]),
         format!(
-            "-8,1,1,NaN\n2,2,8,{}\n22,1,8,NaN\n32,0,0,NaN\n",
+            "-8,1,1,\n2,2,8,{}\n22,1,8,\n32,0,0,\n",
             deviation(&[3.0, 5.0])
         )
     );
@@ -328,16 +328,21 @@ fn options() {
         ("--singletons", "x", "[possible values: nan, drop]"),
         ("--duplicates", "x", "[possible values: keep, first, last]"),
         ("--ddof", "-1", "-1"),
-        ("--fill", "zero", "not null, previous or a number"),
+        (
+            "--fill",
+            "zero",
+            "possible are none, null, previous and a number",
+        ),
         (
             "--origin",
             "noon",
             "--origin: 'noon' is neither nanoseconds since 1970 nor a time as 2026-01-31",
         ),
-        ("--origin", "2026-01-31T12:00", "has no offset from UTC"),
     ] {
         PROGRAM.refuse_usage(&["--every", "1s", ROOMS, option, value], said);
     }
+    let unknown = ["--every", "1s", ROOMS, "--fill", "sum=0"];
+    PROGRAM.refuse(&unknown, &["fill has a result of sum, which is no method"]);
     let folder = Folder::new();
     let far = folder.file("far.csv", "timestamp,value\n0,1\n9000000000000000000,1\n");
     let options = ["--every", "1ns", "--fill", "null", "--device", "cpu", &far];

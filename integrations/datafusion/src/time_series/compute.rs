@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, Float64Array, Int64Array, PrimitiveArray,
     RecordBatch, UInt64Array,
 };
-use datafusion::arrow::buffer::ScalarBuffer;
+use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
 use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result};
@@ -188,7 +188,11 @@ impl Work {
                     Arc::new(Int64Array::from_iter_values(counts))
                 }
                 false => {
-                    let numbers = Float64Array::new(into_buffer(column), None);
+                    // A result that is NaN does not exist.
+                    let exists = column.iter().map(|number| !number.is_nan());
+                    let exists = NullBuffer::from_iter(exists);
+                    let nulls = Some(exists).filter(|exists| exists.null_count() > 0);
+                    let numbers = Float64Array::new(into_buffer(column), nulls);
                     Arc::new(numbers.slice(dropped, rows))
                 }
             });

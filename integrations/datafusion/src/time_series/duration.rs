@@ -1,25 +1,10 @@
 //! Lengths of buckets and origins as text, in the unit of a column of timestamps.
 
-use datafusion::arrow::array::timezone::Tz;
-use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Result, plan_err};
+use files::time::{DAY, SECOND, duration, point};
 
 const FUNCTION: &str = "time_buckets";
-
-/// Units of durations, in nanoseconds.
-const UNITS: [(&str, i64); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", SECOND),
-    ("m", 60 * SECOND),
-    ("h", 3600 * SECOND),
-    ("d", DAY),
-    ("w", 7 * DAY),
-];
-const SECOND: i64 = 1_000_000_000;
-const DAY: i64 = 86_400 * SECOND;
 
 /// What the numbers of a column of timestamps count.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,35 +51,31 @@ impl Unit {
     /// # Errors
     /// If the text is no duration, or not a whole number of units.
     pub fn every(self, column: &str, text: &str) -> Result<i64> {
-        let (number, name) = split(text);
+        let number = text.trim();
         let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        if name.is_empty() && is_whole {
-            return match (self, number.parse()) {
-                (Unit::Time(..), _) => plan_err!(
-                    "{FUNCTION}: the length of a bucket, {text:?}, lacks its unit: {}",
-                    unit_names()
+        let Unit::Time(unit, unit_name) = self else {
+            return match number.parse() {
+                _ if !is_whole => plan_err!(
+                    "{FUNCTION}: timestamp column {column:?} has integers without a unit, so that the length of a bucket is a whole number such as '35', and not {text:?}: cast the column to a timestamp in a view for lengths such as '35s'"
                 ),
-                (Unit::Plain, Ok(0)) => {
+                Ok(0) => {
                     plan_err!("{FUNCTION}: the length of a bucket is 0, and has to be 1 at least")
                 }
-                (Unit::Plain, Ok(units)) => Ok(units),
-                (Unit::Plain, Err(_)) => {
+                Ok(units) => Ok(units),
+                Err(_) => {
                     plan_err!("{FUNCTION}: the length of a bucket, {text:?}, is more than 64 bits")
                 }
             };
-        }
-        let Unit::Time(unit, unit_name) = self else {
-            return plan_err!(
-                "{FUNCTION}: timestamp column {column:?} has integers without a unit, so that the length of a bucket is a whole number such as '35', and not {text:?}: cast the column to a timestamp in a view for lengths such as '35s'"
-            );
         };
-        let nanoseconds = nanoseconds(text)?;
+        let nanoseconds = match duration(text) {
+            Ok(nanoseconds) => nanoseconds,
+            Err(what) => {
+                return plan_err!("{FUNCTION}: the length of a bucket is {text:?}: {what}");
+            }
+        };
         let units = nanoseconds / i128::from(unit);
         match i64::try_from(units) {
             Ok(units) if units > 0 && nanoseconds % i128::from(unit) == 0 => Ok(units),
-            _ if nanoseconds == 0 => {
-                plan_err!("{FUNCTION}: the length of a bucket, {text:?}, has to be more than 0")
-            }
             Ok(_) => plan_err!(
                 "{FUNCTION}: the length of a bucket, {text:?}, is not a whole number of the units of column {column:?}, which are 1{unit_name}"
             ),
@@ -118,14 +99,11 @@ impl Unit {
                 "{FUNCTION}: timestamp column {column:?} has integers without a unit, so that origin is an integer too, and not {text:?}"
             );
         };
-        let utc: Tz = "+00:00".parse()?;
-        let Ok(time) = string_to_datetime(&utc, text) else {
+        let Ok(nanoseconds) = point(text) else {
             return plan_err!(
                 "{FUNCTION}: origin={text} is neither a time such as 2026-01-31T12:00:00Z nor an integer in the unit of column {column:?}"
             );
         };
-        let (seconds, rest) = (time.timestamp(), time.timestamp_subsec_nanos());
-        let nanoseconds = i128::from(seconds) * i128::from(SECOND) + i128::from(rest);
         match i64::try_from(nanoseconds.div_euclid(i128::from(unit))) {
             Ok(units) if nanoseconds % i128::from(unit) == 0 => Ok(units),
             Ok(_) => plan_err!(
@@ -133,54 +111,6 @@ impl Unit {
             ),
             Err(_) => plan_err!("{FUNCTION}: origin={text} is beyond 64 bits of {unit_name}"),
         }
-    }
-}
-
-/// Splits a duration in the number and the unit.
-fn split(text: &str) -> (&str, &str) {
-    let is_unit = |c: char| !c.is_ascii_digit() && c != '.';
-    let (number, unit) = text.split_at(text.find(is_unit).unwrap_or(text.len()));
-    (number, unit.trim())
-}
-
-fn unit_names() -> String {
-    UNITS.map(|(name, _)| name).join(", ")
-}
-
-fn nanoseconds(text: &str) -> Result<i128> {
-    let (number, name) = split(text);
-    if let "mo" | "month" | "months" | "y" | "year" | "years" = name {
-        return plan_err!(
-            "{FUNCTION}: buckets have one length, and months and years do not: use days, such as '30d', or date_bin or date_trunc and GROUP BY instead of {text:?}"
-        );
-    }
-    let invalid = || {
-        plan_err!(
-            "{FUNCTION}: the length of a bucket is {text:?}, and has to be a number and a unit such as '200ms', '35s' or '1.5h': the units are {}",
-            unit_names()
-        )
-    };
-    let Some(&(_, unit)) = UNITS.iter().find(|(unit, _)| *unit == name) else {
-        return invalid();
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = format!("{whole}{fraction}");
-    let divisor = u32::try_from(fraction.len()).ok();
-    let divisor = divisor.and_then(|digits| 10i128.checked_pow(digits));
-    let product = digits
-        .parse::<i128>()
-        .ok()
-        .and_then(|digits| digits.checked_mul(unit.into()));
-    match (product, divisor) {
-        (Some(product), Some(divisor)) if !whole.is_empty() && !fraction.is_empty() => {
-            match product % divisor {
-                0 => Ok(product / divisor),
-                _ => plan_err!(
-                    "{FUNCTION}: the length of a bucket, {text:?}, is not a whole number of nanoseconds"
-                ),
-            }
-        }
-        _ => invalid(),
     }
 }
 
@@ -195,18 +125,25 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_read_in_the_unit_of_the_column() {
-        for (text, expected) in [
-            ("200ms", 200),
-            ("35s", 35_000),
-            ("1.5h", 5_400_000),
-            ("1d", 86_400_000),
-            ("2w", 1_209_600_000),
-            ("5000us", 5),
-            ("1 s", 1000),
-        ] {
-            assert_eq!(MS.every("t", text).unwrap(), expected, "{text}");
+    fn durations_are_read_as_the_table_says() {
+        for line in include_str!("../../../../tests/data/durations.csv")
+            .lines()
+            .skip(1)
+        {
+            let [text, nanoseconds, error] = line.splitn(3, ',').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let found = Unit::Time(1, "ns").every("t", text);
+            match error {
+                "" => assert_eq!(
+                    found.unwrap(),
+                    nanoseconds.parse::<i64>().unwrap(),
+                    "{text}"
+                ),
+                _ => assert!(message(found).contains(error), "{text}"),
+            }
         }
+        assert_eq!(MS.every("t", "1m30s500ms").unwrap(), 90_500);
         assert_eq!(Unit::Time(DAY, "d").every("t", "48h").unwrap(), 2);
         assert_eq!(Unit::Plain.every("t", "35").unwrap(), 35);
     }
@@ -214,27 +151,13 @@ mod tests {
     #[test]
     fn wrong_durations_say_what_is_possible() {
         for (unit, text, part) in [
-            (MS, "35", "lacks its unit: ns, us, ms, s, m, h, d, w"),
             (
                 MS,
                 "1us",
                 "not a whole number of the units of column \"t\", which are 1ms",
             ),
-            (
-                MS,
-                "1mo",
-                "months and years do not: use days, such as '30d'",
-            ),
-            (MS, "2 years", "months and years do not"),
-            (MS, "0s", "has to be more than 0"),
-            (MS, "-5s", "has to be a number and a unit"),
-            (MS, ".5s", "has to be a number and a unit"),
-            (MS, "5.s", "has to be a number and a unit"),
-            (MS, "1.2.3s", "has to be a number and a unit"),
-            (MS, "5 fortnights", "the units are ns, us"),
-            (MS, "", "has to be a number and a unit"),
-            (MS, "0.0000001us", "not a whole number of nanoseconds"),
             (MS, "99999999999999999999w", "more than 64 bits of ms"),
+            (MS, "99999999999999999999", "the unit is missing"),
             (Unit::Plain, "35s", "whole number such as '35'"),
             (Unit::Plain, "0", "has to be 1 at least"),
             (
@@ -242,7 +165,6 @@ mod tests {
                 "99999999999999999999",
                 "\"99999999999999999999\", is more than 64 bits",
             ),
-            (MS, "99999999999999999999", "lacks its unit"),
             (Unit::Time(DAY, "d"), "36h", "which are 1d"),
         ] {
             let message = message(unit.every("t", text));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, UInt64Array, new_null_array,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take, take_record_batch};
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, concat, take};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryReservation;
+use gridstride::time_series::Fill;
 
 use super::compute::Buckets;
-use super::options::Fill;
 use super::parameters::{TimeBucketParameters, integer};
 
 /// Splits the rows of chunks to batches, with rows for empty buckets among them.
@@ -20,7 +20,8 @@ pub(super) struct Filler {
     /// The columns of the output.
     schema: SchemaRef,
     batch_size: usize,
-    /// The row before the next chunk, without its series, and when its bucket begins.
+    /// The row before the next chunk, without its series, and when its bucket begins. A method that
+    /// repeats has its last result.
     last: Option<(RecordBatch, i64)>,
 }
 
@@ -53,28 +54,27 @@ impl Filler {
             _ => None,
         };
         let rows = batch.num_rows();
-        self.last = match offsets[offsets.len() - 2] < rows {
-            true if self.fills() => {
-                // A slice would keep the memory of the whole batch.
-                let last = UInt64Array::from(vec![rows as u64 - 1]);
-                Some((take_record_batch(&batch, &last)?, starts.value(rows - 1)))
-            }
-            // All buckets of the last series are left out: its row before still is the last one.
-            false if offsets.len() == 2 => row.clone(),
-            _ => None,
-        };
+        let has_last = offsets[offsets.len() - 2] < rows;
+        // All buckets of the last series are left out: its row before still is the last one.
+        let stays = !has_last && offsets.len() == 2;
         let fills = self.fills().then(|| {
             // The row before is row 0 of the source, and not returned again.
             if row.is_some() {
                 offsets[1..].iter_mut().for_each(|offset| *offset += 1);
             }
-            self.source(&batch, &starts, row.as_ref())
+            self.source(&batch, &starts, &offsets, row.as_ref())
         });
+        let fills = fills.transpose()?;
         let begin = usize::from(fills.is_some() && row.is_some());
+        self.last = match &fills {
+            Some(source) if has_last => Some(source.last_row(&batch)?),
+            _ if stays => row,
+            _ => None,
+        };
         Ok(Batches {
             schema: Arc::clone(&self.schema),
             keys,
-            fills: fills.transpose()?,
+            fills,
             row: begin,
             next: None,
             offsets,
@@ -86,22 +86,30 @@ impl Filler {
     }
 
     fn fills(&self) -> bool {
-        self.parameters.options.fill != Fill::None
+        !self.parameters.options.fill.is_none()
     }
 
     fn source(
         &self,
         batch: &RecordBatch,
         starts: &Int64Array,
+        offsets: &[usize],
         before: Option<&(RecordBatch, i64)>,
     ) -> Result<Source> {
-        let mut columns = Vec::new();
+        let (mut columns, mut repeats) = (Vec::new(), Vec::new());
         // The first column has the timestamps.
-        for (index, column) in batch.columns().iter().enumerate().skip(1) {
-            let filling = filling(self.parameters.options.fill, column.data_type());
+        let methods = self.parameters.methods.0.iter();
+        for ((index, column), method) in batch.columns().iter().enumerate().skip(1).zip(methods) {
+            let fill = self.parameters.options.fill.of(method);
             let row = before.map(|(row, _)| row.column(index).as_ref());
-            let parts: Vec<_> = row.into_iter().chain([column.as_ref(), &filling]).collect();
-            columns.push(concat(&parts)?);
+            let rows: Vec<_> = row.into_iter().chain([column.as_ref()]).collect();
+            let rows = concat(&rows)?;
+            repeats.push(fill == Fill::Previous);
+            let filling = match fill {
+                Fill::Previous => last_results(&rows, offsets)?,
+                _ => filling(fill, column.data_type()),
+            };
+            columns.push(concat(&[&rows, &filling])?);
         }
         let before = before.map(|(_, start)| *start);
         Ok(Source {
@@ -110,15 +118,30 @@ impl Filler {
                 .into_iter()
                 .chain(starts.values().iter().copied())
                 .collect(),
-            repeats: self.parameters.options.fill == Fill::Previous,
+            repeats,
         })
     }
+}
+
+/// Returns for each row the last result of its series that exists, at this row or before.
+fn last_results(column: &ArrayRef, offsets: &[usize]) -> Result<ArrayRef> {
+    if column.null_count() == 0 {
+        return Ok(Arc::clone(column));
+    }
+    let mut rows = Vec::with_capacity(column.len());
+    for series in offsets.windows(2) {
+        let mut last = None;
+        rows.extend((series[0]..series[1]).map(|row| {
+            last = column.is_valid(row).then_some(row as u64).or(last);
+            last
+        }));
+    }
+    Ok(take(column, &UInt64Array::from(rows), None)?)
 }
 
 /// Returns the value of a column in the rows of empty buckets.
 fn filling(fill: Fill, data_type: &DataType) -> ArrayRef {
     match (fill, data_type) {
-        (Fill::Nan, DataType::Float64) => Arc::new(Float64Array::from(vec![f64::NAN])),
         (Fill::Value(number), DataType::Float64) => Arc::new(Float64Array::from(vec![number])),
         (Fill::Value(number), DataType::Int64) => Arc::new(Int64Array::from(vec![integer(number)])),
         (_, other) => new_null_array(other, 1),
@@ -126,14 +149,34 @@ fn filling(fill: Fill, data_type: &DataType) -> ArrayRef {
 }
 
 /// The rows from which batches are taken: those of a chunk, with the row before it in front if its
-/// series goes on, and at the end the row of an empty bucket.
+/// series goes on.
 struct Source {
-    /// The columns of the methods.
+    /// The columns of the methods. Behind the rows are the results of empty buckets: for a method
+    /// that repeats its last result, that of each row, and for others a single one.
     columns: Vec<ArrayRef>,
     /// When the bucket of each row begins, except the last row.
     starts: Vec<i64>,
-    /// Whether empty buckets repeat the row before them.
-    repeats: bool,
+    /// Whether each column repeats its last result in empty buckets.
+    repeats: Vec<bool>,
+}
+
+impl Source {
+    /// Returns the last row, with the first column of `batch`, and when its bucket begins.
+    fn last_row(&self, batch: &RecordBatch) -> Result<(RecordBatch, i64)> {
+        let (rows, last) = (self.starts.len(), self.starts.len() - 1);
+        // A slice would keep the memory of the whole batch.
+        let row_of = |column: &ArrayRef, row| take(column, &UInt64Array::from(vec![row]), None);
+        let mut columns = vec![row_of(batch.column(0), batch.num_rows() as u64 - 1)?];
+        for (column, &repeats) in self.columns.iter().zip(&self.repeats) {
+            let row = if repeats { rows + last } else { last };
+            columns.push(row_of(column, row as u64)?);
+        }
+        // A last result need not exist.
+        let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);
+        let fields: Vec<_> = batch.schema().fields().iter().map(nullable).collect();
+        let row = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
+        Ok((row, self.starts[last]))
+    }
 }
 
 /// The batches of a chunk.
@@ -179,15 +222,16 @@ struct Rows {
     starts: Vec<i64>,
     /// A row of the source in the same series.
     series: Vec<usize>,
-    /// The row of the source with the methods' values.
+    /// The row of the source with the methods' values: for an empty bucket, the row before it.
     values: Vec<u64>,
+    /// Whether the bucket is empty.
+    is_empty: Vec<bool>,
 }
 
 impl Batches {
     /// Returns the next rows, at most as many as a batch has.
     fn rows(&mut self, source: &Source) -> Rows {
         let mut rows = Rows::default();
-        let filling = source.starts.len() as u64;
         while self.row < source.starts.len() && rows.starts.len() < self.batch_size {
             let start = source.starts[self.row];
             let is_first = self.offsets.binary_search(&self.row).is_ok();
@@ -201,15 +245,14 @@ impl Batches {
                 // It is between two timestamps.
                 rows.starts.push(next as i64);
                 rows.series.push(before);
-                rows.values.push(match source.repeats {
-                    true => before as u64,
-                    false => filling,
-                });
+                rows.values.push(before as u64);
+                rows.is_empty.push(true);
                 self.next = Some(next + self.every);
             } else {
                 rows.starts.push(start);
                 rows.series.push(self.row);
                 rows.values.push(self.row as u64);
+                rows.is_empty.push(false);
                 self.row += 1;
                 self.next = None;
             }
@@ -218,7 +261,16 @@ impl Batches {
     }
 
     fn taken(&self, source: &Source, rows: Rows) -> Result<RecordBatch> {
-        let values = UInt64Array::from(rows.values);
+        let count = source.starts.len() as u64;
+        let of_rows = |behind: fn(u64) -> u64| {
+            let rows = rows.values.iter().zip(&rows.is_empty);
+            let rows = rows.map(|(&row, &is_empty)| match is_empty {
+                true => count + behind(row),
+                false => row,
+            });
+            UInt64Array::from_iter_values(rows)
+        };
+        let (repeated, filled) = (of_rows(|row| row), of_rows(|_| 0));
         let options = CastOptions {
             safe: false,
             ..Default::default()
@@ -226,8 +278,9 @@ impl Batches {
         let starts = Int64Array::from(rows.starts);
         let timestamps = self.batch.column(0).data_type();
         let mut columns = vec![cast_with_options(&starts, timestamps, &options)?];
-        for column in &source.columns {
-            columns.push(take(column, &values, None)?);
+        for (column, &repeats) in source.columns.iter().zip(&source.repeats) {
+            let values = if repeats { &repeated } else { &filled };
+            columns.push(take(column, values, None)?);
         }
         self.with_series(rows.series, columns)
     }

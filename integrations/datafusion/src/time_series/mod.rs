@@ -49,11 +49,11 @@
 //! # Points
 //! - A row whose value is null is no point. Unlike `date_bin` and `GROUP BY`, which return a bucket
 //!   with the count 0 for such rows, there is no bucket without a point, unless it is
-//!   [filled](Fill).
+//!   [filled](gridstride::time_series::Fill).
 //! - A null series or timestamp is an error.
 //! - NaN is a value that the methods skip by default, see [`TimeBucketOptions::nan`]. A bucket with
-//!   points and without a value for a method, such as the standard deviation of one value, has NaN.
-//!   DataFusion 55 loses NaN when it reads a Parquet file in which all other values of the column are
+//!   points and without a result for a method, such as the standard deviation of one value or the
+//!   mean of none, has null, as has a result that is NaN. DataFusion 55 loses NaN when it reads a Parquet file in which all other values of the column are
 //!   equal, unless `datafusion.execution.collect_statistics` is false.
 //! - Timestamps are of any unit and time zone, dates, or integers. Buckets are aligned in UTC, also
 //!   for columns with a time zone. Their length is a whole number of units: for buckets of 100 ms,
@@ -104,6 +104,6 @@ pub use calls::TimeBucketsExt;
 pub(crate) use calls::TimeBucketsFunction;
 pub use exec::TimeBucketExec;
 pub use logical::{TimeBucketNode, TimeBucketPlanner};
-pub use options::{Fill, TimeBucketOptions};
+pub use options::TimeBucketOptions;
 pub use parameters::{ColumnNames, Methods, TimeBucketParameters};
 pub use sort::SeriesSortExec;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use datafusion::common::{DataFusionError, Result, plan_err};
-use gridstride::time_series::{Duplicates, Nan, Singletons, TimeBuckets};
+use gridstride::time_series::{Duplicates, Fills, Nan, Singletons, TimeBuckets};
 use serde::{Deserialize, Serialize};
 
-use crate::error::choice;
+use crate::error::{choice, message};
 
 /// The options of [`time_buckets`](super::TimeBucketsExt::time_buckets), beside what is computed.
 ///
@@ -17,17 +17,18 @@ use crate::error::choice;
 /// | name | values | default | meaning |
 /// |---|---|---|---|
 /// | `origin` | a time, or an integer in the column's unit | 1970 | when a bucket begins |
-/// | `fill` | `none`, `null`, `nan`, `previous`, a number | `none` | [buckets without points](Fill) |
+/// | `fill` | `none`, `null`, `previous`, a number; with blanks between them, also for methods, as in `null count=0` | `none` | [buckets without points](Fills) |
 /// | `duplicates` | `keep`, `first`, `last` | `keep` | points with [equal timestamps](Duplicates) |
 /// | `nan` | `skip`, `propagate` | `skip` | [NaN](Nan) among the values |
 /// | `singletons` | `nan`, `drop` | `nan` | buckets [without a variance](Singletons) |
 /// | `ddof` | 0, 1, … | 1 | [degrees of freedom](TimeBuckets::ddof) of `var` and `std` |
 ///
 /// ```
-/// use gridstride_datafusion::time_series::{Fill, TimeBucketOptions};
+/// use gridstride::time_series::Fill;
+/// use gridstride_datafusion::time_series::TimeBucketOptions;
 ///
 /// let options: TimeBucketOptions = "fill=previous, origin=2026-01-05".parse()?;
-/// assert_eq!(options.fill, Fill::Previous);
+/// assert_eq!(options.fill, Fill::Previous.into());
 /// assert_eq!(options.to_string(), "origin=2026-01-05,fill=previous");
 /// assert_eq!("".parse::<TimeBucketOptions>()?, TimeBucketOptions::default());
 /// # Ok::<(), datafusion::common::DataFusionError>(())
@@ -39,7 +40,7 @@ pub struct TimeBucketOptions {
     /// or an integer in the unit of the timestamps. `None` is 1970, or the integer 0.
     pub origin: Option<String>,
     /// The rows of buckets without points.
-    pub fill: Fill,
+    pub fill: Fills,
     /// How to treat points of a series with equal timestamps.
     pub duplicates: Duplicates,
     /// How to treat NaN among the values.
@@ -54,29 +55,13 @@ impl Default for TimeBucketOptions {
     fn default() -> TimeBucketOptions {
         TimeBucketOptions {
             origin: None,
-            fill: Fill::default(),
+            fill: Fills::default(),
             duplicates: Duplicates::default(),
             nan: Nan::default(),
             singletons: Singletons::default(),
             ddof: 1,
         }
     }
-}
-
-/// The rows of buckets without points between a series' first and last bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Fill {
-    /// There are no such rows.
-    #[default]
-    None,
-    /// All methods are null, also counts.
-    Null,
-    /// All methods are NaN, except counts, which are null.
-    Nan,
-    /// The row of the bucket before.
-    Previous,
-    /// All methods are a number, which has to be an integer if counts are among them.
-    Value(f64),
 }
 
 const FUNCTION: &str = "time_buckets";
@@ -104,7 +89,10 @@ impl FromStr for TimeBucketOptions {
             named.push(name);
             match name {
                 "origin" => options.origin = Some(value.to_owned()),
-                "fill" => options.fill = fill(value)?,
+                "fill" => match value.parse() {
+                    Ok(fills) => options.fill = fills,
+                    Err(error) => return plan_err!("{FUNCTION}: {}", message(error)),
+                },
                 "duplicates" => options.duplicates = choice(FUNCTION, value)?,
                 "nan" => options.nan = choice(FUNCTION, value)?,
                 "singletons" => options.singletons = choice(FUNCTION, value)?,
@@ -128,21 +116,6 @@ impl FromStr for TimeBucketOptions {
     }
 }
 
-fn fill(value: &str) -> Result<Fill> {
-    Ok(match (value, value.parse::<f64>()) {
-        ("none", _) => Fill::None,
-        ("null", _) => Fill::Null,
-        ("previous", _) => Fill::Previous,
-        (_, Ok(number)) if number.is_nan() => Fill::Nan,
-        (_, Ok(number)) => Fill::Value(number),
-        (_, Err(_)) => {
-            return plan_err!(
-                "time_buckets: fill={value} has to be none, null, nan, previous or a number"
-            );
-        }
-    })
-}
-
 /// Formats the options that are not the defaults, as they are parsed.
 impl fmt::Display for TimeBucketOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,12 +124,8 @@ impl fmt::Display for TimeBucketOptions {
         if let Some(origin) = &self.origin {
             parts.push(format!("origin={origin}"));
         }
-        match self.fill {
-            Fill::None => {}
-            Fill::Null => parts.push("fill=null".to_owned()),
-            Fill::Nan => parts.push("fill=nan".to_owned()),
-            Fill::Previous => parts.push("fill=previous".to_owned()),
-            Fill::Value(number) => parts.push(format!("fill={number}")),
+        if self.fill != defaults.fill {
+            parts.push(format!("fill={}", self.fill));
         }
         if self.duplicates != defaults.duplicates {
             parts.push(format!("duplicates={}", self.duplicates));
@@ -209,7 +178,7 @@ mod tests {
             "",
             "origin=2026-01-05T00:00:00Z",
             "fill=null",
-            "fill=nan,duplicates=last",
+            "fill=null count=0,duplicates=last",
             "fill=-2.5,nan=propagate,singletons=drop,ddof=0",
             "fill=previous,duplicates=first,ddof=2",
             "fill=inf",
@@ -236,7 +205,7 @@ mod tests {
             ("null", "option \"null\" is not name=value"),
             (
                 "fill=linear",
-                "has to be none, null, nan, previous or a number",
+                "possible are none, null, previous and a number",
             ),
             (
                 "duplicates=mean",

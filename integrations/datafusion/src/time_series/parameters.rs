@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result, plan_err};
-use gridstride::time_series::{Method, TimeBuckets};
+use gridstride::time_series::{Fill, Method, TimeBuckets};
 use serde::{Deserialize, Serialize};
 
 use super::duration::Unit;
-use super::options::{Fill, TimeBucketOptions};
+use super::options::TimeBucketOptions;
 use crate::config::DeviceName;
+use crate::error::message;
 
 /// The name of the output's first column, if there are series.
 pub(super) const SERIES: &str = "series";
@@ -59,9 +60,9 @@ impl TimeBucketParameters {
 
     /// Returns how often buckets are in memory: twice if empty ones are filled in among them.
     pub(super) fn copies_of_buckets(&self) -> usize {
-        match self.options.fill {
-            Fill::None => 1,
-            _ => 2,
+        match self.options.fill.is_none() {
+            true => 1,
+            false => 2,
         }
     }
 
@@ -97,6 +98,9 @@ impl TimeBucketParameters {
                 self.batch_rows
             );
         }
+        if let Err(error) = self.options.fill.check(SERIES, &self.methods.0) {
+            return plan_err!("time_buckets: {}", message(error));
+        }
         let mut fields = Vec::new();
         if let Some(series) = series {
             fields.push(Field::new(SERIES, series.data_type().clone(), false));
@@ -110,17 +114,17 @@ impl TimeBucketParameters {
 
     fn column(&self, method: &Method) -> Result<Field> {
         let is_count = is_count(method);
-        let nullable = match self.options.fill {
-            Fill::Null => true,
-            Fill::Nan => is_count,
-            Fill::None | Fill::Previous => false,
-            Fill::Value(number) if is_count && integer(number).is_none() => {
-                return plan_err!(
-                    "time_buckets: fill={number} cannot fill the column {method}, which has integers: use an integer, null or previous"
-                );
-            }
-            Fill::Value(_) => false,
-        };
+        let fill = self.options.fill.of(method);
+        if let Fill::Value(number) = fill
+            && is_count
+            && integer(number).is_none()
+        {
+            return plan_err!(
+                "time_buckets: fill={number} cannot fill the column {method}, which has integers: use an integer, null or previous"
+            );
+        }
+        // Counts always exist, except in empty buckets.
+        let nullable = !is_count || fill == Fill::Nan;
         let data_type = match is_count {
             true => DataType::Int64,
             false => DataType::Float64,

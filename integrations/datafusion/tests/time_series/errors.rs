@@ -83,7 +83,11 @@ async fn wrong_arguments_are_errors_of_planning() {
         ("'points', 's', 't', 'v', '5', ''", "no methods are named"),
         (
             "'points', 's', 't', 'v', '5', 'count', 'fill=linear'",
-            "has to be none, null, nan, previous or a number",
+            "possible are none, null, previous and a number",
+        ),
+        (
+            "'points', 's', 't', 'v', '5', 'count', 'fill=null mean=0'",
+            "fill has a result of mean, which is no method of the call",
         ),
         (
             "'points', 's', 't', 'v', '5', 'count', 'fill=0.5'",

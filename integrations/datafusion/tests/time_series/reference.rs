@@ -6,7 +6,9 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use gridstride::Device;
 use gridstride::ndarray::Array1;
-use gridstride::time_series::{Duplicates, Fill, Method, Nan, Singletons, TimeBuckets, reference};
+use gridstride::time_series::{
+    Duplicates, Fill, Fills, Method, Nan, Singletons, TimeBuckets, reference,
+};
 
 use crate::common::{Point, Random, batch, register, rows, session, set};
 
@@ -24,7 +26,6 @@ type Row = (String, i64, Vec<Option<f64>>);
 struct Options {
     text: String,
     library: TimeBuckets,
-    is_null: bool,
 }
 
 /// Returns random options, as text and of the library.
@@ -36,13 +37,17 @@ fn options(random: &mut Random, every: i64, methods: &[Method]) -> Options {
         text.push(format!("origin={origin}"));
         library = library.origin(origin);
     }
-    let (name, fill) = [
-        ("none", Fill::None),
-        ("null", Fill::Nan),
-        ("previous", Fill::Previous),
-        ("-7", Fill::Value(-7.0)),
-    ][random.below(4) as usize];
-    text.push(format!("fill={name}"));
+    let mut fill: Fills = ["none", "null", "previous", "-7"][random.below(4) as usize]
+        .parse()
+        .unwrap();
+    if random.happens(2) {
+        let method = methods[random.below(methods.len() as u64) as usize];
+        fill = fill.with(
+            method,
+            [Fill::Value(0.0), Fill::Previous][random.below(2) as usize],
+        );
+    }
+    text.push(format!("fill={fill}"));
     library = library.fill(fill);
     let (duplicates, kept) = [
         ("keep", Duplicates::Keep),
@@ -61,11 +66,9 @@ fn options(random: &mut Random, every: i64, methods: &[Method]) -> Options {
     }
     let ddof = random.below(3) as u32;
     text.push(format!("ddof={ddof}"));
-    let is_null = name == "null";
     Options {
         text: text.join(", "),
         library: library.ddof(ddof),
-        is_null,
     }
 }
 
@@ -83,18 +86,12 @@ fn expected(points: &[Point], options: &Options) -> Vec<Row> {
     let timestamps: Array1<i64> = points.iter().map(|point| point.1).collect();
     let values: Array1<f64> = points.iter().map(|point| point.2.unwrap()).collect();
     let found = reference::aggregate(&options.library, &offsets, timestamps.view(), values.view());
-    let unfilled = options.library.clone().fill(Fill::None);
-    let buckets = reference::aggregate(&unfilled, &offsets, timestamps.view(), values.view());
     let mut rows = Vec::new();
     for (series, name) in names.iter().enumerate() {
-        let real: Vec<_> = buckets
-            .series(series)
-            .map(|row| buckets.starts()[row])
-            .collect();
         for row in found.series(series) {
             let start = found.starts()[row];
-            let is_null = options.is_null && !real.contains(&start);
-            let number = |column: &Array1<f64>| (!is_null).then_some(column[row]);
+            // A result that is NaN does not exist.
+            let number = |column: &Array1<f64>| Some(column[row]).filter(|x| !x.is_nan());
             rows.push((
                 name.clone(),
                 start,
@@ -132,9 +129,7 @@ fn found(batches: &[RecordBatch]) -> Vec<Row> {
 /// Equal, or off by few roundings. What should be zero may have what twice the precision loses.
 fn is_close(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => {
-            (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-13 * a.abs().max(b.abs()) + 1e-25
-        }
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-13 * a.abs().max(b.abs()) + 1e-25,
         (a, b) => a.is_none() && b.is_none(),
     }
 }

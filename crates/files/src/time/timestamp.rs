@@ -1,39 +1,28 @@
-//! Times and durations, nanoseconds in an i64, as text.
+//! Times since 1970, nanoseconds in an i64, as text.
 
 use std::num::IntErrorKind;
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// Units of times that are numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Seconds.
-    S,
-    /// Milliseconds.
-    Ms,
-    /// Microseconds.
-    Us,
-    /// Nanoseconds.
-    Ns,
+use super::SECOND;
+
+gridstride::choice! {
+    /// Units of times that are numbers.
+    pub enum Unit("unit") {
+        /// Seconds.
+        S("s"),
+        /// Milliseconds.
+        Ms("ms"),
+        /// Microseconds.
+        Us("us"),
+        /// Nanoseconds.
+        Ns("ns"),
+    }
 }
 
 impl Unit {
-    /// All units.
-    pub const ALL: [Unit; 4] = [Unit::S, Unit::Ms, Unit::Us, Unit::Ns];
-
-    /// Returns the short name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::S => "s",
-            Unit::Ms => "ms",
-            Unit::Us => "us",
-            Unit::Ns => "ns",
-        }
-    }
-
     fn nanoseconds(self) -> i64 {
         match self {
             Unit::S => SECOND,
@@ -82,6 +71,32 @@ pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
             Err("has no offset from UTC, as the Z in 2026-01-31T12:00:00Z")
         }
         Err(_) => Err(unit.neither()),
+    }
+}
+
+/// Returns the nanoseconds from 1970 to a time such as `2026-01-31T12:00:00+01:00` or `2026-01-31`,
+/// which is in UTC unless it has an offset. They may be beyond an `i64`.
+///
+/// # Errors
+/// What is wrong with the text, to follow the text in a sentence.
+///
+/// ```
+/// use files::time::point;
+///
+/// assert_eq!(point("1970-01-02"), Ok(86_400_000_000_000));
+/// assert_eq!(point("1970-01-01T01:00:00.5+01:00"), Ok(500_000_000));
+/// ```
+pub fn point(text: &str) -> Result<i128, &'static str> {
+    let in_utc = || {
+        Offset::UTC
+            .to_timestamp(text.parse::<DateTime>().ok()?)
+            .ok()
+    };
+    let time = text.parse::<Timestamp>().ok().or_else(in_utc);
+    match time {
+        Some(_) if is_leap_second(text) => Err(LEAP_SECOND),
+        Some(time) => Ok(time.as_nanosecond()),
+        None => Err("is no time as 2026-01-31T12:00:00Z"),
     }
 }
 
@@ -185,75 +200,4 @@ const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-
 /// Returns a time as people read it.
 pub fn timestamp(time: i64) -> Timestamp {
     Timestamp::from_nanosecond(time.into()).expect("an i64 is within its range")
-}
-
-/// A duration above zero, as it was written.
-#[derive(Clone, Debug)]
-pub struct Every {
-    /// The duration.
-    pub nanoseconds: i64,
-    /// The text that was parsed.
-    pub text: String,
-}
-
-/// Units of durations, in nanoseconds.
-const UNITS: [(&str, i64); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", SECOND),
-    ("m", 60 * SECOND),
-    ("h", 3600 * SECOND),
-    ("d", 86_400 * SECOND),
-    ("w", 7 * 86_400 * SECOND),
-];
-
-/// Nanoseconds in a second.
-pub const SECOND: i64 = 1_000_000_000;
-
-impl FromStr for Every {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Every, String> {
-        Ok(Every {
-            nanoseconds: duration(text)?,
-            text: text.into(),
-        })
-    }
-}
-
-fn duration(text: &str) -> Result<i64, String> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let has_digits = !whole.is_empty() && (fraction.is_empty() != number.contains('.'));
-    if !has_digits || fraction.contains('.') {
-        return Err("not a duration as 200ms, 35s or 1.5h".into());
-    }
-    let names = UNITS.map(|(name, _)| name).join(", ");
-    let (_, size) = *UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or_else(|| match unit {
-            "" => format!("the unit is missing: {names}"),
-            _ => format!("there is no unit {unit:?}, but {names}"),
-        })?;
-
-    // number·size / 10^digits, unless it is beyond any i64.
-    let fraction = fraction.trim_end_matches('0');
-    let too_long = || "longer than 64 bits of nanoseconds, about 292 years".to_owned();
-    let digits: i128 = match format!("{whole}{fraction}").trim_start_matches('0') {
-        "" => return Err("a bucket has to last 1ns at least".into()),
-        digits => digits.parse().map_err(|_| too_long())?,
-    };
-    let inexact = || "not a whole number of nanoseconds".to_owned();
-    let divisor = u32::try_from(fraction.len())
-        .ok()
-        .and_then(|digits| 10i128.checked_pow(digits))
-        .ok_or_else(inexact)?;
-    let product = digits.checked_mul(size.into()).ok_or_else(too_long)?;
-    if product % divisor != 0 {
-        return Err(inexact());
-    }
-    i64::try_from(product / divisor).map_err(|_| too_long())
 }
