@@ -118,7 +118,7 @@ pub use half;
 /// The version of ndarray that the calls use. Types of other versions are different types.
 pub use ndarray;
 pub use number::{Float, Number, Real};
-/// For [`serialize_by_name!`] in other crates.
+/// For `serialize_by_name!` in other crates.
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use serde as __serde;

@@ -223,14 +223,12 @@ impl Method {
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_rate {
-            f.write_str("rate:")?;
-        }
-        match self.kind {
-            Kind::Statistic(statistic) => f.write_str(statistic.name()),
-            Kind::Median => f.write_str("median"),
-            Kind::Percentile(percent) => write!(f, "p{}", percent.get()),
-        }
+        let rate = if self.is_rate { "rate:" } else { "" };
+        f.pad(&match self.kind {
+            Kind::Statistic(statistic) => format!("{rate}{}", statistic.name()),
+            Kind::Median => format!("{rate}median"),
+            Kind::Percentile(percent) => format!("{rate}p{}", percent.get()),
+        })
     }
 }
 

@@ -102,6 +102,17 @@ fn a_clone_of_an_aggregate_keeps_its_kernels() {
 }
 
 #[test]
+fn names_are_padded_to_a_width() {
+    let (mean, rate) = (Method::MEAN, Method::LAST.rate());
+    assert_eq!(format!("{mean:>6}|{rate:<10}|"), "  mean|rate:last |");
+    assert_eq!(format!("{:^9}|", Method::percentile(99.5)), "  p99.5  |");
+    assert_eq!(
+        format!("{:>10}|{:>4}|", Metric::L2, Device::cpu()),
+        " euclidean| cpu|"
+    );
+}
+
+#[test]
 fn debug_of_long_results_is_short() {
     let devices: Box<dyn DeviceSet> = Box::new(Device::cpu());
     let boxes = ndarray::Array2::from_elem((300, 4), 1.0);

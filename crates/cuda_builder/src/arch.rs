@@ -137,7 +137,7 @@ impl PtxVersion {
 
 impl fmt::Display for PtxVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}.{}", self.major, self.minor)
+        formatter.pad(&format!("{}.{}", self.major, self.minor))
     }
 }
 
