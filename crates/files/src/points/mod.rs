@@ -416,15 +416,16 @@ impl Places {
     ) -> Result<i64, Fault> {
         let options = &self.options;
         let cell = cells.cell(self.timestamp).trim_ascii();
-        let timestamp = match cell {
-            _ if options.is_null(cell) => Err("has no time"),
-            // A number may have a decimal comma.
-            _ if time::is_number(cell) || cell.contains(&options.decimal) => {
-                options.with_point(cell, |cell| time::parse(cell, unit))
-            }
-            _ => time::parse(cell, unit),
+        let has_comma =
+            options.decimal != b'.' && (time::is_number(cell) || cell.contains(&options.decimal));
+        let timestamp = match has_comma {
+            false => time::parse(cell, unit),
+            true => options.with_point(cell, |cell| time::parse(cell, unit)),
         };
-        let timestamp = timestamp.map_err(|what| fault(line, "timestamp", cell, what))?;
+        let timestamp = timestamp.map_err(|what| match options.is_null(cell) {
+            true => fault(line, "timestamp", cell, "has no time"),
+            false => fault(line, "timestamp", cell, what),
+        })?;
         for (i, &place) in self.values.iter().enumerate() {
             let cell = cells.cell(place).trim_ascii();
             let value = match options.is_null(cell) {

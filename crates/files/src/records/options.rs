@@ -23,7 +23,7 @@ use std::str::FromStr;
 /// let demands = Demands::new(Unit::Ns, true, 1, 0);
 /// let points = parse(text.as_bytes(), demands, &options)?.group()?;
 /// assert_eq!(points.values[0][0], 0.5);
-/// assert_eq!(points.column(0).values, [0.5]);
+/// assert_eq!(*points.column(0).values, [0.5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
