@@ -1,4 +1,4 @@
-//! Short decimal numbers, which nearly all numbers in files are.
+//! Short decimal numbers, which nearly all numbers in files are. Longer ones are left to fast-float2.
 
 /// Digits whose number, and whose power of ten, are exact in an `f64`.
 const DIGITS: usize = 15;

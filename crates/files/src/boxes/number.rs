@@ -29,12 +29,11 @@ macro_rules! float {
                 if let Some(number) = $short(text) {
                     return Ok(number);
                 }
-                let text = utf8(text);
-                match text.parse::<$type>() {
+                match fast_float2::parse::<$type, _>(text) {
                     Ok(number) if number.is_finite() => Ok(number),
                     Ok(number) if number.is_nan() => Err(NO_NUMBER),
                     // Infinity may be meant.
-                    Ok(number) if !text.contains(|c: char| c.is_ascii_digit()) => Ok(number),
+                    Ok(number) if !text.iter().any(u8::is_ascii_digit) => Ok(number),
                     Ok(_) => Err(concat!("is out of the range of ", stringify!($type))),
                     Err(_) => Err(NO_NUMBER),
                 }

@@ -39,8 +39,7 @@ pub fn parse(text: &[u8]) -> Result<f64, &'static str> {
         return Ok(MISSING);
     }
     let has_digits = || text.iter().any(u8::is_ascii_digit);
-    // What is not UTF-8 is no number either.
-    match str::from_utf8(text).unwrap_or_default().parse::<f64>() {
+    match fast_float2::parse::<f64, _>(text) {
         // Infinity may be meant.
         Ok(number) if number.is_infinite() && has_digits() => Err("is out of the range of f64"),
         Ok(number) => Ok(number),
