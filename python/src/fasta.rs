@@ -1,12 +1,16 @@
-//! The FASTA format.
+//! The FASTA and FASTQ formats.
 
+use std::error::Error as _;
 use std::ffi::CString;
-use std::io::{ErrorKind, Read};
+use std::io::{self, Cursor};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
+use files::Monitor;
+use files::sequences::{self, Letters, Reader};
+use gridstride::Error;
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
-use gridstride::{Error, Result};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyUserWarning};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -16,48 +20,52 @@ use crate::sequences::{AlphabetArgument, PySequences};
 
 const READ: &str = "fasta.read";
 
-/// Operations that decompressing a byte takes, about.
+const REMEDY: &str = "unknown='skip' leaves such bytes out";
+
+/// Operations that reading a byte takes, about, if it is compressed.
 const INFLATE: f64 = 10.0;
 
-/// Returns the content of gzip, and warns as the program does of bytes behind the content, and of a
-/// file of bgzip that lacks its last block.
-#[pyfunction]
-pub fn gunzip(py: Python<'_>, compressed: PyBackedBytes) -> PyResult<Vec<u8>> {
-    let operations = INFLATE * compressed.len() as f64;
-    let decompress = move || {
-        let (warning, warnings) = mpsc::channel();
-        let warn = move |sentence: &str| drop(warning.send(sentence.to_owned()));
-        let mut content = Vec::new();
-        let read = files::decoding::gzip(&compressed[..], warn).read_to_end(&mut content);
-        Ok((read.map(|_| content), warnings))
-    };
-    let (content, warnings) = call(py, READ, operations, decompress)?;
-    for sentence in warnings {
-        let sentence = CString::new(format!("{READ}: {sentence}"))?;
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 1)?;
-    }
-    content.map_err(|error| match error.kind() {
-        ErrorKind::OutOfMemory => PyMemoryError::new_err(format!(
-            "{READ}: no memory is left for the content of the file"
-        )),
-        _ => PyOSError::new_err(error.to_string()),
-    })
+/// What is read.
+#[derive(FromPyObject)]
+pub enum Source {
+    Text(PyBackedBytes),
+    Path(PathBuf),
 }
 
-/// Returns the names and the sequences of the records of a text.
+/// Returns the names and the sequences of the records of a text or of a file, decompressed if the first
+/// bytes say so. Warns as the program does of bytes behind the content, and of a file of bgzip that
+/// lacks its last block.
 #[pyfunction]
-#[pyo3(signature = (text, *, alphabet, unknown))]
-pub fn parse_fasta(
+#[pyo3(signature = (source, *, alphabet, unknown))]
+pub fn read_fasta(
     py: Python<'_>,
-    text: PyBackedBytes,
+    source: Source,
     alphabet: AlphabetArgument,
     unknown: &str,
 ) -> PyResult<(Vec<String>, PySequences)> {
     let unknown = choice(READ, unknown)?;
-    let operations = text.len() as f64;
+    let bytes = match &source {
+        Source::Text(text) => text.len() as u64,
+        Source::Path(path) => path.metadata().map_or(u64::MAX, |metadata| metadata.len()),
+    };
     let known = alphabet.0.clone();
-    let parse = move || records(&text, &alphabet.0, unknown);
-    let (names, sequences) = call(py, READ, operations, parse)?;
+    let (warning, warnings) = mpsc::channel();
+    let monitor = Monitor::new(
+        |_| (),
+        move |sentence| drop(warning.send(sentence.to_owned())),
+    );
+    // An error of the file is not one of the library.
+    let read = move || match records(source, &alphabet.0, unknown, &monitor) {
+        Ok(records) => Ok(Ok(records)),
+        Err(Failure::File(error)) => Ok(Err(error)),
+        Err(Failure::Library(error)) => Err(error),
+    };
+    let read = call(py, READ, INFLATE * bytes as f64, read)?;
+    for sentence in warnings.try_iter() {
+        let sentence = CString::new(format!("{READ}: {sentence}"))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 1)?;
+    }
+    let (names, sequences) = read?;
     let sequences = PySequences {
         sequences: Arc::new(sequences),
         alphabet: Some(known),
@@ -65,61 +73,82 @@ pub fn parse_fasta(
     Ok((names, sequences))
 }
 
-fn records(text: &[u8], alphabet: &Alphabet, unknown: Unknown) -> Result<(Vec<String>, Sequences)> {
-    let refuse = |index, message| Error::InvalidInput {
-        operation: READ,
-        index,
-        message,
-    };
-    match text.first() {
-        None => return Err(refuse(None, "the text is empty".into())),
-        Some(b'>') => (),
-        Some(first) => {
-            let first = first.escape_ascii();
-            let message = format!("the text begins with '{first}', not with '>'");
-            return Err(refuse(None, message));
+enum Failure {
+    File(io::Error),
+    Library(Error),
+}
+
+impl From<sequences::Error> for Failure {
+    fn from(error: sequences::Error) -> Failure {
+        let mut message = error.to_string();
+        if let Some(cause) = error.source() {
+            message = format!("{message}: {cause}");
+        }
+        match error.kind() {
+            Some(kind) => Failure::File(io::Error::new(kind, message)),
+            None => Failure::Library(Error::InvalidInput {
+                operation: READ,
+                index: error.record().map(|record| record as usize),
+                message,
+            }),
         }
     }
-    let (mut names, mut sequences) = (Vec::new(), Sequences::new());
-    // Encoded as a whole, so that errors have the position in the record.
-    let mut letters = Vec::new();
-    let mut end = |names: &[String], letters: &mut Vec<u8>| {
-        let Some(name) = names.last() else {
-            return Ok(());
-        };
-        let index = names.len() - 1;
-        let encoded = alphabet
-            .encode(letters, unknown)
-            .map_err(|error| match error {
-                Error::InvalidInput { message, .. } => {
-                    refuse(Some(index), format!("record {index} ({name}): {message}"))
-                }
-                error => error,
-            })?;
-        letters.clear();
-        sequences.push(encoded.codes)
-    };
-    for line in text.split(|&byte| byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line.strip_prefix(b">") {
-            Some(header) => {
-                end(&names, &mut letters)?;
-                if header.contains(&b'\r') {
-                    // All text behind it would be taken for a part of the header.
-                    let record = names.len();
-                    let message = format!(
-                        "the header of record {record} has a carriage return in it: lines have to end with a \
-                         line feed"
-                    );
-                    return Err(refuse(Some(record), message));
-                }
-                let header = String::from_utf8_lossy(header);
-                let name = header.split_whitespace().next();
-                names.push(name.unwrap_or_default().to_owned());
+}
+
+impl Failure {
+    /// Names the file.
+    fn of(self, name: &str) -> Failure {
+        match self {
+            Failure::File(error) => {
+                let message = format!("{READ}: cannot read {name}: {error}");
+                Failure::File(io::Error::new(error.kind(), message))
             }
-            None => letters.extend_from_slice(line),
+            Failure::Library(Error::InvalidInput {
+                operation,
+                index,
+                message,
+            }) => Failure::Library(Error::InvalidInput {
+                operation,
+                index,
+                message: format!("{name}: {message}"),
+            }),
+            library => library,
         }
     }
-    end(&names, &mut letters)?;
+}
+
+fn records(
+    source: Source,
+    alphabet: &Alphabet,
+    unknown: Unknown,
+    monitor: &Monitor,
+) -> Result<(Vec<String>, Sequences), Failure> {
+    let letters = Letters::codes(alphabet, unknown, REMEDY);
+    let (name, mut reader) = match source {
+        Source::Path(path) => {
+            let name = path.display().to_string();
+            (name, Reader::open(letters, &path, monitor))
+        }
+        Source::Text(text) => {
+            let monitor = monitor.clone();
+            let open =
+                move || files::decompressed(Box::new(Cursor::new(text)), "the text", &monitor);
+            ("the text".to_owned(), Reader::start(letters, open))
+        }
+    };
+    let (mut names, mut sequences) = (Vec::new(), Sequences::new());
+    let mut codes = Vec::new();
+    let mut next = || {
+        reader.next(|piece| {
+            codes.extend_from_slice(piece.letters);
+            if piece.is_last {
+                names.push(piece.record.name().into_owned());
+                sequences.push(&codes[..]).map_err(Failure::Library)?;
+                codes.clear();
+            }
+            Ok(())
+        })
+    };
+    while next().map_err(|failure: Failure| failure.of(&name))? {}
     Ok((names, sequences))
 }

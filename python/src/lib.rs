@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use crate::edit_distance::edit_distances;
     #[pymodule_export]
-    use crate::fasta::{gunzip, parse_fasta};
+    use crate::fasta::read_fasta;
     #[pymodule_export]
     use crate::gemm::gemm;
     #[pymodule_export]

@@ -34,12 +34,11 @@ __all__ = [
     "from_arrow",
     "gemm",
     "gpus",
-    "gunzip",
     "matmul",
     "nearest",
     "on_host",
-    "parse_fasta",
     "point",
+    "read_fasta",
     "round_timestamps",
     "slide_distances",
     "slide_nearest",
@@ -231,8 +230,7 @@ def edit_distances(
 def box_overlap(
     set1: Any, set2: Any, *, algorithm: str, device: _Devices | None, stream: _Stream | None
 ) -> tuple[Any, Any, tuple[int, int]]: ...
-def gunzip(compressed: bytes) -> bytes: ...
-def parse_fasta(text: bytes, *, alphabet: str | Alphabet, unknown: str) -> tuple[list[str], Sequences]: ...
+def read_fasta(source: bytes | str, *, alphabet: str | Alphabet, unknown: str) -> tuple[list[str], Sequences]: ...
 def from_arrow(column: object) -> tuple[NDArray[Any], list[bool] | None] | None: ...
 def aggregate(
     timestamps: Any,

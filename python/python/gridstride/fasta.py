@@ -1,10 +1,6 @@
-"""Files in the FASTA format."""
+"""Files in the FASTA and FASTQ formats."""
 
-import bz2
-import lzma
 import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from . import _core
@@ -27,12 +23,14 @@ def read(
     alphabet: Literal["dna", "protein"] | Alphabet = "dna",
     unknown: Literal["error", "skip"] = "error",
 ) -> Records:
-    """Read all records of a FASTA file.
+    """Read all records of a file of FASTA or FASTQ, which its first byte tells.
+
+    Qualities are counted and left out. White space in sequences is ignored.
 
     Parameters
     ----------
     source : path or binary file
-        Names that end in .gz, .bgz, .bz2 or .xz are decompressed.
+        It is decompressed if its first bytes say so: gzip, bgzip, zstd, bzip2, xz, or zip with a single file.
     alphabet : {'dna', 'protein'} or Alphabet
         The letters. DNA and proteins are in upper or lower case, and U is T.
     unknown : {'error', 'skip'}
@@ -48,8 +46,9 @@ def read(
     OSError
         If the file cannot be read, or is compressed and damaged or cut short.
     ValueError
-        If the text is not FASTA, or has bytes that are no letters. The error names the record, whose number is its
-        attribute ``index``.
+        If the text is neither FASTA nor FASTQ, has bytes that are no letters, or has a ``>`` or ``;`` within a sequence,
+        where two records would be merged or a comment would be read. The error names the record and the line, and the
+        number of the record, from 0, is its attribute ``index``.
 
     Examples
     --------
@@ -63,39 +62,5 @@ def read(
     >>> sequences[1]
     array([1, 1], dtype=uint8)
     """
-    text = _contents(source) if isinstance(source, str | os.PathLike) else source.read()
-    return Records(*_core.parse_fasta(text, alphabet=alphabet, unknown=unknown))
-
-
-def _contents(path: str | os.PathLike[str]) -> bytes:
-    decompress: dict[str, Callable[[bytes], bytes]] = {
-        ".gz": _core.gunzip,
-        ".bgz": _core.gunzip,
-        ".bz2": lambda compressed: _streams(compressed, bz2.BZ2Decompressor),
-        ".xz": lambda compressed: _streams(compressed, lzma.LZMADecompressor),
-    }
-    path = Path(path)
-    text = path.read_bytes()
-    if path.suffix not in decompress:
-        return text
-    try:
-        return decompress[path.suffix](text)
-    except (OSError, ValueError, lzma.LZMAError) as error:
-        raise OSError(f"fasta.read: {path} cannot be decompressed: {error}") from error
-
-
-def _streams(compressed: bytes, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> bytes:
-    """Returns the content of all streams.
-
-    `bz2.decompress` and `lzma.decompress` take a damaged stream behind another one for the end of the file.
-    """
-    contents = []
-    while True:
-        stream = decompressor()
-        contents.append(stream.decompress(compressed))
-        if not stream.eof:
-            raise OSError("the compressed data is cut short")
-        # Zeros may pad a file.
-        compressed = stream.unused_data.lstrip(b"\0")
-        if not compressed:
-            return b"".join(contents)
+    text = os.fsdecode(source) if isinstance(source, str | os.PathLike) else source.read()
+    return Records(*_core.read_fasta(text, alphabet=alphabet, unknown=unknown))

@@ -8,6 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
+use files::sequences::Record;
 
 /// Text after which a batch ends.
 const BATCH_BYTES: usize = 64 << 20;
@@ -52,20 +53,16 @@ impl Columns {
         self.wanted.contains(&SEQUENCE)
     }
 
-    /// Ends a record with this header, whose letters have been added.
-    pub fn end_record(&mut self, header: &[u8]) {
-        let header = String::from_utf8_lossy(header);
-        let header = header.trim_ascii();
-        let (id, description) = header
-            .split_once(|c: char| c.is_ascii_whitespace())
-            .unwrap_or((header, ""));
+    /// Ends a record whose letters have been added.
+    pub fn end_record(&mut self, record: &Record) {
         if self.wanted.contains(&ID) {
-            self.ids.append_value(id);
+            let id = record.name();
+            self.ids.append_value(&id);
             self.header_bytes += id.len();
         }
         if self.wanted.contains(&DESCRIPTION) {
-            let description = description.trim_ascii_start();
-            let known = (!description.is_empty()).then_some(description);
+            let description = record.description();
+            let known = (!description.is_empty()).then_some(&description);
             self.descriptions.append_option(known);
             self.header_bytes += description.len();
         }

@@ -1,6 +1,6 @@
 //! Opens a file of an object store for blocking reads, decompressed.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, Cursor, Read};
 
 use datafusion::common::Result;
 use datafusion::object_store::path::Path;
@@ -9,9 +9,6 @@ use datafusion::physical_plan::metrics::Count;
 use files::Monitor;
 use futures::{Stream, StreamExt};
 use tokio::runtime::Handle;
-
-/// Bytes that are read, and that are parsed, in one go.
-const BUFFER: usize = 1 << 18;
 
 /// Opens a file, whose bytes are counted in `bytes` as they are in the store.
 pub async fn open(
@@ -35,7 +32,7 @@ pub async fn open(
 ///
 /// # Errors
 /// If the file cannot be read, has no bytes, or is compressed in a way that is not read.
-pub fn decompressed(mut raw: Box<dyn Read + Send>, name: &str) -> io::Result<impl BufRead> {
+pub fn decompressed(mut raw: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Read + Send>> {
     let mut first = Vec::new();
     raw.by_ref().take(1).read_to_end(&mut first)?;
     if first.is_empty() {
@@ -45,8 +42,7 @@ pub fn decompressed(mut raw: Box<dyn Read + Send>, name: &str) -> io::Result<imp
     let whole = Box::new(Cursor::new(first).chain(raw));
     let monitor = Monitor::new(|_| (), |warning| log::warn!("{warning}"));
     let text = files::decompressed(whole, name, &monitor);
-    let text = text.map_err(|error| io::Error::other(format!("{error:#}")))?;
-    Ok(BufReader::with_capacity(BUFFER, text))
+    text.map_err(|error| io::Error::other(format!("{error:#}")))
 }
 
 /// Counts the bytes that are read, for the metrics.

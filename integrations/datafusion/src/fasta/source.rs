@@ -1,6 +1,7 @@
 //! The scan of FASTA files, as DataFusion's file scans call it.
 
-use std::io::BufRead;
+use std::error::Error;
+use std::io::Read;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -20,11 +21,14 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::apply_expression_roots;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use files::sequences::{self, Letters, Reader};
 use futures::StreamExt;
 
 use super::columns::Columns;
 use super::reader;
-use super::records::Records;
+
+/// Text that is parsed in one go, and read although a query may need less.
+const CHUNK: usize = 1 << 18;
 
 /// Batches of a file that may wait for their consumer.
 const WAITING: usize = 2;
@@ -159,25 +163,67 @@ impl FileOpener for FastaOpener {
     }
 }
 
+/// Why reading ends early.
+enum Stop {
+    Wrong(sequences::Error),
+    Engine(DataFusionError),
+    /// Nobody wants more batches.
+    Closed,
+}
+
+impl From<sequences::Error> for Stop {
+    fn from(error: sequences::Error) -> Stop {
+        Stop::Wrong(error)
+    }
+}
+
 /// Reads all records, and calls `send` with batches until it returns `false`.
+///
+/// A partition reads on a single thread, since the engine reads several files at a time.
 fn read(
-    text: impl BufRead,
+    text: Box<dyn Read + Send>,
     mut columns: Columns,
     batch_size: usize,
     fail: impl Fn(&dyn std::fmt::Display) -> DataFusionError,
     send: impl Fn(RecordBatch) -> bool,
 ) -> Result<()> {
-    let mut records = Records::new(text);
-    loop {
-        let has_more = records.read(&mut columns).map_err(|broken| fail(&broken))?;
-        if (!has_more || columns.is_full(batch_size))
-            && let Some(batch) = columns.take()?
-            && !send(batch)
-        {
-            return Ok(());
-        }
+    let mut reader = Reader::here(Letters::text(), text, Some(CHUNK));
+    let wants_letters = columns.wants_letters();
+    let mut send_batch = |columns: &mut Columns| match columns.take().map_err(Stop::Engine)? {
+        Some(batch) if !send(batch) => Err(Stop::Closed),
+        _ => Ok(()),
+    };
+    let mut next = || {
+        let has_more = reader.next(|piece| {
+            if wants_letters {
+                columns.letters.extend_from_slice(piece.letters);
+            }
+            if piece.is_last {
+                columns.end_record(piece.record);
+                if columns.is_full(batch_size) {
+                    send_batch(&mut columns)?;
+                }
+            }
+            Ok(())
+        })?;
         if !has_more {
-            return Ok(());
+            send_batch(&mut columns)?;
+        }
+        Ok(has_more)
+    };
+    loop {
+        match next() {
+            Ok(true) => {}
+            Ok(false) | Err(Stop::Closed) => return Ok(()),
+            // A compressed file of an empty text is a table without rows.
+            Err(Stop::Wrong(error)) if error.is_empty() => return Ok(()),
+            Err(Stop::Wrong(error)) => {
+                return Err(match error.source() {
+                    Some(cause) => fail(&format_args!("{error}: {cause}")),
+                    None => fail(&error),
+                });
+            }
+            Err(Stop::Engine(error)) => return Err(error),
         }
     }
 }

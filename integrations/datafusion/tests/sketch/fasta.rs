@@ -74,7 +74,8 @@ async fn any_split_into_files() {
             }
         }
         for (number, text) in texts.iter().enumerate() {
-            let extension = ["fa", "fasta", "fna", "ffn", "faa", "frn"][random.below(6)];
+            let extension =
+                ["fa", "fasta", "fna", "ffn", "faa", "frn", "fq", "fastq"][random.below(8)];
             let none = Compression::None;
             let (compression, ending) = [
                 (none, ""),
@@ -175,27 +176,31 @@ async fn errors_name_the_file_and_the_line() {
         (
             "h.fa.gz",
             &block[..block.len() - 1],
-            "h.fa.gz, line 3: the gzip data is cut short after ",
+            "h.fa.gz, reading stopped in record 1 (a): the gzip data is cut short after ",
         ),
         (
             "a.fa",
             b"ACGT\n",
-            "a.fa, line 1: it is not FASTA: it begins with 'A', not with '>'",
+            "a.fa, line 1: it is not FASTA or FASTQ: it begins with 'A', not with '>'",
         ),
         (
             "b.fa",
             b">a\nAC\nA\xe9\n",
-            "b.fa, line 3: '\\xe9' (byte 233) is not a letter",
+            "b.fa, record 1 (a), line 3: letter 4 is '\\xe9' (byte 233), which is not a letter",
         ),
         ("c.fa", b"PK\x05\x06", "c.fa, the zip archive has no file"),
         (
             "g.fa.bz2",
             b"BZh91AY&SY",
-            "g.fa.bz2, line 1: the bzip2 data is cut short after 10 bytes",
+            "g.fa.bz2, nothing before the first record: the bzip2 data is cut short after 10 bytes",
         ),
-        ("d.fa.gz", &gzip[..gzip.len() / 2], "d.fa.gz, line "),
-        ("e.fa.zst", &zstd[..zstd.len() / 2], "e.fa.zst, line "),
-        ("f.fa.zst", &flipped, "f.fa.zst, line "),
+        (
+            "d.fa.gz",
+            &gzip[..gzip.len() / 2],
+            "d.fa.gz, reading stopped in record 1 (a): the gzip ",
+        ),
+        ("e.fa.zst", &zstd[..zstd.len() / 2], "e.fa.zst, "),
+        ("f.fa.zst", &flipped, "f.fa.zst, "),
     ];
     for (name, bytes, expected) in files {
         let path = folder.path().join(name);
@@ -208,6 +213,47 @@ async fn errors_name_the_file_and_the_line() {
             assert!(message.contains("copy or download"), "{message}");
         }
         rows(&context, "DROP TABLE broken").await.unwrap();
+    }
+}
+
+/// The same reads as FASTA and as FASTQ, and records that would be merged.
+#[tokio::test]
+async fn fastq_and_joined_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session("cpu", 1, 8192).await;
+    let text = "@r1 x\nACGN\n+\n@>;+\n@r2\nAC\nGT\n+r2\nII\n@I\n";
+    for (name, bytes) in [
+        ("a.fastq", text.into()),
+        ("b.fq.gz", compressed(text, Compression::Gzip)),
+        ("c.fa", text.into()),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        create(&context, "reads", &path).await;
+        let found = rows(&context, "SELECT * FROM reads").await.unwrap();
+        assert_eq!(found, ["r1|x|ACGN", "r2||ACGT"], "{name}");
+        rows(&context, "DROP TABLE reads").await.unwrap();
+    }
+    for (text, expected) in [
+        (
+            ">a\nACGT>b\nGG\n",
+            "record 1 (a), line 2: there is a '>' within a line",
+        ),
+        (">a\n;c\nACGT\n", "record 1 (a), line 2: there is a ';'"),
+        (
+            "@a\nACG\n+\nII\n",
+            "record 1 (a), line 4: there are 2 qualities for 3 letters",
+        ),
+    ] {
+        let path = folder.path().join("wrong.fa");
+        fs::write(&path, text).unwrap();
+        create(&context, "wrong", &path).await;
+        // Whichever columns are wanted.
+        for query in ["SELECT count(*) FROM wrong", "SELECT * FROM wrong"] {
+            let message = error(&context, query).await;
+            assert!(message.contains(expected), "{message}");
+        }
+        rows(&context, "DROP TABLE wrong").await.unwrap();
     }
 }
 
