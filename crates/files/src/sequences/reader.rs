@@ -17,7 +17,7 @@ use super::records::Records;
 use crate::Monitor;
 
 /// Text that is parsed in one go: enough that handing it over costs little, and in a core's cache.
-pub const CHUNK: usize = 1 << 19;
+const CHUNK: usize = 1 << 19;
 
 /// The most threads that parse: one parses faster than most disks read.
 const PARSERS: usize = 4;
@@ -54,7 +54,7 @@ pub struct Reader {
 }
 
 enum Source {
-    Here(Here),
+    Here(Box<Here>),
     Threads {
         work: Receiver<Receiver<Work>>,
         spent: Arc<Spare<Parsed>>,
@@ -102,15 +102,15 @@ impl Reader {
         Reader::start(letters, move || crate::open(&path, &monitor))
     }
 
-    /// Reads on the thread of the caller, about `chunk` bytes at a time, which are [`CHUNK`] by default:
-    /// for short texts, and for callers that have threads of their own.
+    /// Reads on the thread of the caller, about `chunk` bytes at a time, by default 512 KiB: for short
+    /// texts, and for callers that read several files at a time.
     pub fn here(letters: Letters, text: Box<dyn Read + Send>, chunk: Option<usize>) -> Reader {
-        Reader::new(Source::Here(Here {
+        Reader::new(Source::Here(Box::new(Here {
             chunks: Chunks::new(text, chunk.unwrap_or(CHUNK)),
             letters,
             buffer: Vec::new(),
             parsed: Parsed::default(),
-        }))
+        })))
     }
 
     fn new(source: Source) -> Reader {

@@ -189,9 +189,12 @@ fn read(
 ) -> Result<()> {
     let mut reader = Reader::here(Letters::text(), text, Some(CHUNK));
     let wants_letters = columns.wants_letters();
-    let mut send_batch = |columns: &mut Columns| match columns.take().map_err(Stop::Engine)? {
-        Some(batch) if !send(batch) => Err(Stop::Closed),
-        _ => Ok(()),
+    let send_batch = |columns: &mut Columns| {
+        let batch = columns.take().map_err(Stop::Engine)?;
+        match batch.is_none_or(&send) {
+            true => Ok(()),
+            false => Err(Stop::Closed),
+        }
     };
     let mut next = || {
         let has_more = reader.next(|piece| {
@@ -204,12 +207,12 @@ fn read(
                     send_batch(&mut columns)?;
                 }
             }
-            Ok(())
+            Ok::<(), Stop>(())
         })?;
         if !has_more {
             send_batch(&mut columns)?;
         }
-        Ok(has_more)
+        Ok::<bool, Stop>(has_more)
     };
     loop {
         match next() {
