@@ -119,17 +119,14 @@ impl<K: Copy + Eq + Hash> Distinct<K> {
     /// Returns the number of a label, new or known.
     fn code(&mut self, hasher: &RandomState, label: K, first: usize) -> u32 {
         let hash = hasher.hash_one(label);
-        let entry = self.table.entry(
-            hash,
-            |(known, _)| *known == label,
-            |(known, _)| hasher.hash_one(known),
-        );
-        let new = self.labels.len() as u32;
-        let (_, code) = *entry.or_insert((label, new)).get();
-        if code == new {
-            self.labels.push(label);
-            self.firsts.push(first);
+        if let Some(&(_, code)) = self.table.find(hash, |(known, _)| *known == label) {
+            return code;
         }
+        let code = self.labels.len() as u32;
+        let hash_of = |(known, _): &(K, u32)| hasher.hash_one(known);
+        self.table.insert_unique(hash, (label, code), hash_of);
+        self.labels.push(label);
+        self.firsts.push(first);
         code
     }
 }
@@ -144,21 +141,29 @@ fn distinct<'a, L: Labels>(
 ) -> Distinct<L::Label<'a>> {
     let mut found = Distinct::default();
     let mut latest = 0;
+    // Guesses that have been right, less those that have been wrong.
+    let mut luck = 64;
     for (offset, (index, code)) in range.zip(codes).enumerate() {
         let label = labels.get(index);
-        // Often a series comes as a whole, or a point of each series in turn.
-        let next = if latest + 1 < found.labels.len() {
-            latest + 1
-        } else {
-            0
-        };
-        let guess = [latest, next]
-            .into_iter()
-            .find(|&guess| found.labels.get(guess) == Some(&label));
-        latest = match guess {
-            Some(guess) => guess,
-            None => found.code(hasher, label, start + offset) as usize,
-        };
+        if luck > 0 {
+            // Often a series comes as a whole, or a point of each series in turn.
+            let next = if latest + 1 < found.labels.len() {
+                latest + 1
+            } else {
+                0
+            };
+            let guesses = [latest, next].into_iter();
+            let guess = guesses
+                .into_iter()
+                .find(|&guess| found.labels.get(guess) == Some(&label));
+            luck = (luck + if guess.is_some() { 1 } else { -1 }).min(64);
+            if let Some(guess) = guess {
+                latest = guess;
+                *code = latest as u32;
+                continue;
+            }
+        }
+        latest = found.code(hasher, label, start + offset) as usize;
         *code = latest as u32;
     }
     found
