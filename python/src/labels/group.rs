@@ -152,7 +152,7 @@ fn distinct<'a, L: Labels>(
             } else {
                 0
             };
-            let guesses = [latest, next].into_iter();
+            let guesses = [latest, next];
             let guess = guesses
                 .into_iter()
                 .find(|&guess| found.labels.get(guess) == Some(&label));
