@@ -1,5 +1,6 @@
 //! The plain ndarray version, as a reference for tests.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use ndarray::ArrayView1;
@@ -121,7 +122,13 @@ fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, 
             continue;
         }
         let methods = aggregation.methods.iter();
-        let numbers = methods.map(|method| number(method.kind(), numbers_of(method), ddof));
+        // Four statistics take it, and it is the most work.
+        let shapes = [&bucket.values, &bucket.rates];
+        let shapes = shapes.map(|numbers| LazyCell::new(move || shape(numbers)));
+        let numbers = methods.map(|method| {
+            let shape = &shapes[usize::from(method.is_rate())];
+            number(method.kind(), numbers_of(method), ddof, || **shape)
+        });
         let row: Vec<f64> = numbers.collect();
         while let Some((before, _)) = rows.last()
             && !aggregation.fill.is_none()
@@ -145,7 +152,8 @@ fn rows(aggregation: &TimeBuckets, buckets: BTreeMap<i64, Bucket>) -> Vec<(i64, 
     rows
 }
 
-fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
+/// Returns the result of a method, given how to find the [`shape`] of the values.
+fn number(kind: Kind, values: &[f64], ddof: usize, shape: impl Fn() -> (f64, f64)) -> f64 {
     let count = values.len() as f64;
     let has_nan = values.iter().any(|value| value.is_nan());
     let statistic = match kind {
@@ -170,14 +178,14 @@ fn number(kind: Kind, values: &[f64], ddof: usize) -> f64 {
             let (variance, power) = scaled_variance(values, ddof);
             variance * power * power
         }
-        Statistic::SkewPop => shape(values).0,
-        Statistic::KurtPop => shape(values).1 - 3.0,
+        Statistic::SkewPop => shape().0,
+        Statistic::KurtPop => shape().1 - 3.0,
         Statistic::Skew | Statistic::Kurt if values.len() < 3 => f64::NAN,
-        Statistic::Skew => shape(values).0 * (count * (count - 1.0)).sqrt() / (count - 2.0),
+        Statistic::Skew => shape().0 * (count * (count - 1.0)).sqrt() / (count - 2.0),
         Statistic::Kurt if values.len() < 4 => f64::NAN,
         Statistic::Kurt => {
             let factor = (count - 1.0) / ((count - 2.0) * (count - 3.0));
-            factor * ((count + 1.0) * shape(values).1 - 3.0 * (count - 1.0))
+            factor * ((count + 1.0) * shape().1 - 3.0 * (count - 1.0))
         }
     }
 }
