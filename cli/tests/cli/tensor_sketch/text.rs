@@ -59,7 +59,7 @@ fn lines_across_chunks() {
         let said = "line 4: letter 1031 is 'N' (byte 78)";
         PROGRAM.refuse(&["--unknown", "error", &path], &[said]);
         let merged = folder.file("merged.fa", fasta.replace("N\r\r", "N\r>"));
-        let said = "merged.fa: record 3 (d), line 9: there is a '>' within a line of sequence";
+        let said = "merged.fa: record 3 (d), line 10: there is a '>' within a line of sequence";
         PROGRAM.refuse(&[&merged], &[said]);
     }
 }
