@@ -44,7 +44,12 @@ fn lines(written: &str, has_series: bool) -> Vec<Line> {
             ""
         };
         let start = cells.next().unwrap().parse().unwrap();
-        let numbers = cells.map(|cell| cell.parse().unwrap()).collect();
+        // The cell of a result that does not exist is empty.
+        let number = |cell: &str| match cell {
+            "" => f64::NAN,
+            cell => cell.parse().unwrap(),
+        };
+        let numbers = cells.map(number).collect();
         (series.to_owned(), start, numbers)
     };
     written.lines().skip(1).map(line).collect()
