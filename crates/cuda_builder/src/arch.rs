@@ -137,7 +137,7 @@ impl PtxVersion {
 
 impl fmt::Display for PtxVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(&format!("{}.{}", self.major, self.minor))
+        write!(formatter, "{}.{}", self.major, self.minor)
     }
 }
 
