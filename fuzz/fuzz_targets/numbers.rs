@@ -21,17 +21,18 @@ fuzz_target!(|text: &[u8]| {
     let has_digits = text.iter().any(u8::is_ascii_digit);
     let double_in_range = double.filter(|number| !(number.is_infinite() && has_digits));
     let single_in_range = single.filter(|number| !(number.is_infinite() && has_digits));
-    let coordinate = <f64 as Number>::parse(text).ok();
+    let coordinate = <f64 as Number>::parse(text).ok().map(|(number, _)| number);
     let expected = double_in_range.filter(|number| !number.is_nan());
     assert_eq!(coordinate.map(f64::to_bits), expected.map(f64::to_bits));
-    let coordinate = <f32 as Number>::parse(text).ok();
+    let coordinate = <f32 as Number>::parse(text).ok().map(|(number, _)| number);
     let expected = single_in_range.filter(|number| !number.is_nan());
     assert_eq!(coordinate.map(f32::to_bits), expected.map(f32::to_bits));
     let whole = match std_text.trim_end_matches('0').strip_suffix('.') {
         Some(whole) if !std_text.ends_with('.') => whole,
         _ => std_text,
     };
-    assert_eq!(<i32 as Number>::parse(text).ok(), whole.parse().ok());
+    let coordinate = <i32 as Number>::parse(text).ok();
+    assert_eq!(coordinate.map(|(number, _)| number), whole.parse().ok());
 
     let found = value::parse(text).ok();
     let expected = match text.is_empty() {

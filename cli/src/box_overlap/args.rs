@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
+use files::records::TableOptions;
 use gridstride::box_overlap::Algorithm;
 
 use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
+use crate::common::report::UsageError;
+use crate::common::table_args::TableArgs;
 
 /// The largest --limit: a row of the matrix takes 64 MiB of memory.
 const MAX_LIMIT: u64 = 1 << 24;
@@ -15,7 +19,7 @@ const MAX_LIMIT: u64 = 1 << 24;
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
 /// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other
-/// columns are ignored. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
+/// columns are ignored, and --columns names others. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
 /// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
 /// memory.
 #[derive(clap::Args)]
@@ -31,6 +35,16 @@ pub struct Args {
     /// their names end in .gz or .zst; - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
+
+    /// Write the names of boxes to --out instead of row numbers: those in the column id, or in the one
+    /// that --columns id=NAME names.
+    #[arg(
+        long,
+        requires = "out",
+        conflicts_with = "join",
+        help_heading = "Output"
+    )]
+    pub ids: bool,
 
     /// Write the overlapping boxes of each box of the first set to this NPY file: i32,
     /// boxes × LIMIT, padded with -1. Without SET2.csv, a row has the later boxes alone: those with
@@ -81,10 +95,13 @@ pub struct Args {
     #[arg(long, value_parser = choice::<Algorithm>(), default_value_t, help_heading = "Computation")]
     pub algorithm: Algorithm,
 
-    /// The type of the coordinates. Decimal numbers are rounded to f32 and f64; i32 takes whole
-    /// numbers alone.
-    #[arg(long = "type", value_enum, default_value_t = TypeName::F32, help_heading = "Computation")]
-    pub number: TypeName,
+    /// The type of the coordinates. By default f64, or f32 where that holds all of them as they are.
+    /// f32 rounds the others, and says how many; i32 takes whole numbers alone.
+    #[arg(long = "type", value_enum, help_heading = "Computation")]
+    pub number: Option<TypeName>,
+
+    #[command(flatten)]
+    pub table: TableArgs,
 
     #[command(flatten)]
     pub devices: DeviceOptions,
@@ -95,7 +112,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "N",
-        conflicts_with_all = ["out", "matrix", "plot", "algorithm", "device", "memory"],
+        conflicts_with_all = ["out", "matrix", "plot", "algorithm", "device", "memory", "columns", "no_header", "delimiter", "decimal"],
         help_heading = "Test data"
     )]
     pub generate: Option<usize>,
@@ -128,6 +145,16 @@ impl Args {
     /// each box of the first: a join writes the rows of the second file.
     pub fn is_swapped(&self) -> bool {
         !self.join.is_empty()
+    }
+
+    /// Returns how the files are written.
+    pub fn table_options(&self) -> Result<TableOptions> {
+        if self.table.no_header && !self.join.is_empty() {
+            bail!(UsageError(
+                "--join needs the names of columns: leave out --no-header".into()
+            ));
+        }
+        self.table.options(&[])
     }
 
     /// The files to read, one or two.

@@ -47,7 +47,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 
     let mut pipes = Pipes::new(count, args.seed);
     let format = Lines {
-        is_whole: args.number == TypeName::I32,
+        is_whole: args.number == Some(TypeName::I32),
     };
     let bar = progress::count("writing", count as u64, "segments");
     for first in (0..count).step_by(WAVE) {

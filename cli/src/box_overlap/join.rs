@@ -15,6 +15,7 @@ use files::{Monitor, open};
 use gridstride::box_overlap::OverlapSlice;
 
 use super::args::{Args, JoinKind};
+use super::inputs::{Input, Inputs};
 use crate::common::output::OutputFile;
 
 /// Appended to the name of a joined column that the second set has too.
@@ -41,12 +42,16 @@ pub struct Join {
 
 impl Join {
     /// Begins the output. The columns are looked for before the search.
-    pub fn create(args: &Args) -> Result<Option<Join>> {
-        let (false, Some(set2), Some(out)) = (args.join.is_empty(), &args.set2, &args.out) else {
+    pub fn create(args: &Args, inputs: &Inputs, delimiter: u8) -> Result<Option<Join>> {
+        let mut inputs = inputs.iter();
+        let sets = (inputs.next(), inputs.next());
+        let (false, (Some(set1), Some(set2)), Some(out)) = (args.join.is_empty(), sets, &args.out)
+        else {
             return Ok(None);
         };
-        let (mut set1, mut set2) = (Source::open(&args.set1)?, Source::open(set2)?);
-        let columns = set1.header(|header| joined_columns(header, &args.join))?;
+        let open = |input| Source::open(input, delimiter);
+        let (mut set1, mut set2) = (open(set1)?, open(set2)?);
+        let columns = set1.header(|header| joined_columns(header, &args.join, delimiter))?;
         let header = set2.header(|header| Ok(header.clone()))?;
         let out = Output(OutputFile::create(out)?);
         Ok(Some(Join {
@@ -121,15 +126,22 @@ impl Join {
 }
 
 /// The places of columns in the header, by names in any case.
-fn joined_columns(header: &ByteRecord, names: &[String]) -> Result<Vec<(Vec<u8>, usize)>> {
+fn joined_columns(
+    header: &ByteRecord,
+    names: &[String],
+    delimiter: u8,
+) -> Result<Vec<(Vec<u8>, usize)>> {
     let find = |name: &String| {
         let name = name.trim();
         match column(header, name)? {
             Some(place) => Ok((header[place].trim_ascii().to_vec(), place)),
+            None if name.is_empty() => {
+                bail!("--join has an empty name: name columns of the header")
+            }
             None => bail!(
                 "there is no column {}: {}",
                 name.escape_default(),
-                columns(header, b',')
+                columns(header, delimiter)
             ),
         }
     };
@@ -147,18 +159,12 @@ struct Source {
 }
 
 impl Source {
-    fn open(path: &Path) -> Result<Source> {
-        let open = || {
-            ensure!(
-                path.is_file() || (!path.exists() && path != Path::new("-")),
-                "it is not a file, but --join reads it twice: write it to a file first"
-            );
-            open(path, &Monitor::default())
-        };
-        let records = open().and_then(|text| sequential(text, b','));
-        let mut records = records.with_context(|| cannot_read(path))?;
+    fn open(input: &Input, delimiter: u8) -> Result<Source> {
+        let text = open(input.path(), &Monitor::default());
+        let records = text.and_then(|text| sequential(text, delimiter));
+        let mut records = records.with_context(|| cannot_read(&input.name))?;
         Ok(Source {
-            path: path.to_owned(),
+            path: input.name.clone(),
             read: Box::new(move |record| records.next(record)),
             record: ByteRecord::new(),
         })

@@ -6,17 +6,18 @@
 
 pub mod args;
 mod generate;
+mod inputs;
 mod join;
 mod rectangle;
 mod results;
 mod summary;
 mod top_view;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use files::boxes::{Number, Reading};
-use files::records::TableOptions;
+use files::boxes::{self, Boxes, Number, Reading};
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
@@ -25,6 +26,7 @@ use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{self, phase, total_size};
 use crate::common::report::{self, timed};
 use args::{Args, TypeName};
+use inputs::Inputs;
 use join::Join;
 use results::Results;
 use summary::{Run, Summary, Times};
@@ -39,47 +41,120 @@ pub fn run(args: &Args) -> Result<()> {
         return generate::run(args, count);
     }
     match args.number {
-        TypeName::F32 => run_in::<f32>(args),
-        TypeName::F64 => run_in::<f64>(args),
-        TypeName::I32 => run_in::<i32>(args),
+        None => {
+            let (prepared, sets) = read::<f64>(args)?;
+            match boxes::in_f32(&sets) {
+                Some(narrow) => search(args, prepared, &narrow),
+                None => search(args, prepared, &coordinates(sets)),
+            }
+        }
+        Some(TypeName::F32) => run_in::<f32>(args),
+        Some(TypeName::F64) => run_in::<f64>(args),
+        Some(TypeName::I32) => run_in::<i32>(args),
     }
 }
 
 fn run_in<T: Number>(args: &Args) -> Result<()> {
+    let (prepared, sets) = read::<T>(args)?;
+    search(args, prepared, &coordinates(sets))
+}
+
+fn coordinates<T>(sets: Vec<Boxes<T>>) -> Vec<Array2<T>> {
+    sets.into_iter().map(|set| set.coordinates).collect()
+}
+
+/// What there is before the search, beside the boxes.
+struct Prepared {
+    /// Until the end, since a join reads its files as it writes.
+    _inputs: Inputs,
+    results: Results,
+    join: Option<Join>,
+    picture: Option<OutputFile>,
+    devices: Vec<Device>,
+    /// How many coordinates were rounded.
+    rounded: u64,
+    start: Instant,
+    opening: Duration,
+    times: Times,
+}
+
+/// Begins the outputs, opens the devices and reads the boxes.
+fn read<T: Number>(args: &Args) -> Result<(Prepared, Vec<Boxes<T>>)> {
     let outputs = [
         ("--out", args.out.as_deref(), Format::Csv),
         ("--matrix", args.matrix.as_deref(), Format::Npy),
         ("--plot", args.plot.as_deref(), Format::Picture),
     ];
     check_outputs(&outputs, &args.paths().collect::<Vec<_>>())?;
+    let options = args.table_options()?;
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
-    let mut join = Join::create(args)?;
+    let inputs = Inputs::new(args)?;
+    let join = Join::create(args, &inputs, options.delimiter)?;
     let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
 
     // The device takes its time, during which the files are read.
     let (start, mut times) = (Instant::now(), Times::default());
     let bar = progress::bytes("reading", total_size(args.paths()));
-    let reading = {
-        let options = TableOptions::default();
-        Reading::<T>::start(args.paths(), &options, &progress::monitor(&bar))?
-    };
+    let monitor = progress::monitor(&bar);
+    let paths = inputs.iter().map(|input| (input.path(), &*input.name));
+    let reading = Reading::<T>::start(paths, &options, args.ids, &monitor)?;
     let mut opening = Duration::ZERO;
     let devices = timed(&mut opening, || {
         args.devices.device.open(args.devices.memory)
     })?;
-    let sets = reading.finish()?;
+    let mut sets = reading.finish()?;
     bar.finish_and_clear();
     times.reading = start.elapsed();
-    results.require_space(sets[0].nrows())?;
+    results.require_space(sets[0].coordinates.nrows())?;
+    results.ids = sets.iter_mut().filter_map(|set| set.ids.take()).collect();
+    if args.number != Some(TypeName::F32) {
+        args.paths().zip(&sets).for_each(warn_of_rounded);
+    }
+    let prepared = Prepared {
+        _inputs: inputs,
+        results,
+        join,
+        picture,
+        devices,
+        rounded: sets.iter().map(|set| set.rounded).sum(),
+        start,
+        opening,
+        times,
+    };
+    Ok((prepared, sets))
+}
 
+/// Warns of whole numbers that f64 does not hold.
+fn warn_of_rounded<T>((path, set): (&Path, &Boxes<T>)) {
+    if set.rounded > 0 {
+        report::warn(&format!(
+            "{}: {} coordinates are whole numbers beyond 2^53 that f64 does not have, and are rounded",
+            path.display(),
+            set.rounded
+        ));
+    }
+}
+
+fn search<T: Number>(args: &Args, prepared: Prepared, sets: &[Array2<T>]) -> Result<()> {
+    let Prepared {
+        _inputs,
+        mut results,
+        mut join,
+        picture,
+        devices,
+        rounded,
+        start,
+        opening,
+        mut times,
+    } = prepared;
     if let Some(join) = &mut join {
         timed(&mut times.writing, || {
             phase("joining", || join.start(sets[0].nrows()))
         })?;
     }
     let mut slices = timed(&mut times.searching, || {
-        phase("searching", || slices(args, &devices, &sets))
+        phase("searching", || slices(args, &devices, sets))
     })?;
     results.count(slices.counts())?;
     let rows = || sets.iter().map(Array2::nrows).collect();
@@ -107,7 +182,7 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
                 .paths()
                 .map(|path| path.display().to_string())
                 .collect();
-            picture.write_picture(&sample.svg(&names, &sets)?)?;
+            picture.write_picture(&sample.svg(&names, sets)?)?;
             picture.publish()?;
         }
         results.joined = join.as_ref().map(|join| join.rows);
@@ -118,7 +193,8 @@ fn run_in<T: Number>(args: &Args) -> Result<()> {
     })?;
     report::show(&Summary::new(&Run {
         args,
-        sets: &sets,
+        sets,
+        rounded,
         devices: &devices,
         results: &results,
         opening,

@@ -1,6 +1,7 @@
 //! What becomes of pairs: they go to the files, and few are kept.
 
 use anyhow::Result;
+use files::boxes::Ids;
 use gridstride::box_overlap::{OverlapSlice, Overlaps};
 use ndarray::Array2;
 
@@ -25,6 +26,8 @@ pub struct Results {
     pub joined: Option<u64>,
     /// Boxes with more pairs than the matrix has columns.
     pub above_limit: usize,
+    /// What the boxes of each set are called, if the files say so.
+    pub ids: Vec<Ids>,
     /// The first pairs.
     pub shown: Vec<[usize; 2]>,
     /// Whether slices have the rows of the second set.
@@ -48,6 +51,7 @@ impl Results {
             largest: 0,
             joined: None,
             above_limit: 0,
+            ids: Vec::new(),
             shown: Vec::new(),
             is_swapped: args.is_swapped(),
             limit: args.limit,
@@ -111,7 +115,12 @@ impl Results {
         }
         if let Some(csv) = &mut self.csv {
             let blocks = overlaps.pair_count().div_ceil(BLOCK);
-            csv.write_texts(blocks, |block| lines(slice, block * BLOCK), |_| ())?;
+            let ids = match &self.ids[..] {
+                [] => None,
+                [set] => Some([set, set]),
+                [set1, set2, ..] => Some([set1, set2]),
+            };
+            csv.write_texts(blocks, |block| lines(slice, ids, block * BLOCK), |_| ())?;
         }
         if let Some(npy) = &mut self.npy {
             add_matrix(npy, overlaps, self.limit)?;
@@ -127,7 +136,7 @@ impl Results {
 }
 
 /// The lines of the block of pairs that begins with `first`.
-fn lines(slice: &OverlapSlice, first: usize) -> Vec<u8> {
+fn lines(slice: &OverlapSlice, ids: Option<[&Ids; 2]>, first: usize) -> Vec<u8> {
     let OverlapSlice { rows, overlaps } = slice;
     let offsets = overlaps.offsets();
     let end = overlaps.pair_count().min(first + BLOCK);
@@ -139,15 +148,35 @@ fn lines(slice: &OverlapSlice, first: usize) -> Vec<u8> {
         let row = row_text.format(rows.start + i).as_bytes();
         let pairs = offsets[i].max(first)..offsets[i + 1].min(end);
         let skipped = pairs.start - offsets[i];
-        for index in overlaps.row(i).iter().skip(skipped).take(pairs.len()) {
-            text.extend_from_slice(row);
+        for &index in overlaps.row(i).iter().skip(skipped).take(pairs.len()) {
+            match ids {
+                None => text.extend_from_slice(row),
+                Some([ids, _]) => add_cell(&mut text, ids.get(rows.start + i)),
+            }
             text.push(b',');
-            text.extend_from_slice(index_text.format(*index).as_bytes());
+            match ids {
+                None => text.extend_from_slice(index_text.format(index).as_bytes()),
+                Some([_, ids]) => add_cell(&mut text, ids.get(index as usize)),
+            }
             text.push(b'\n');
         }
         i += 1;
     }
     text
+}
+
+/// Adds a cell of CSV, in quotes if it needs them.
+fn add_cell(text: &mut Vec<u8>, cell: &[u8]) {
+    let needs_quotes = |byte: &u8| b",\"\r\n".contains(byte);
+    if !cell.iter().any(needs_quotes) {
+        text.extend_from_slice(cell);
+        return;
+    }
+    text.push(b'"');
+    for &byte in cell {
+        text.extend(std::iter::repeat_n(byte, 1 + usize::from(byte == b'"')));
+    }
+    text.push(b'"');
 }
 
 /// `Overlaps::to_matrix` a few rows at a time: there may be many without pairs in a slice.

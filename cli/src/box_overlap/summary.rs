@@ -26,6 +26,8 @@ pub struct Times {
 pub struct Run<'a, T> {
     pub args: &'a Args,
     pub sets: &'a [Array2<T>],
+    /// How many coordinates were rounded.
+    pub rounded: u64,
     pub devices: &'a [Device],
     pub results: &'a Results,
     /// How long it took to open the device, while the files were read.
@@ -43,6 +45,8 @@ pub struct Summary {
     axes: usize,
     #[serde(rename = "type")]
     number: &'static str,
+    /// Coordinates that are other numbers than in the files.
+    rounded_coordinates: u64,
     pairs: u64,
     most_pairs_of_a_box: u32,
     /// The set of this box.
@@ -99,6 +103,7 @@ impl Summary {
             sets: sets.collect(),
             axes: run.sets[0].ncols() / 2,
             number: T::NAME,
+            rounded_coordinates: run.rounded,
             pairs: results.pairs,
             most_pairs_of_a_box: results.largest,
             set_of_that_box: match run.args.is_swapped() {
@@ -140,7 +145,11 @@ impl report::Summary for Summary {
         let set = |Set { path, boxes }: &Set| format!("{boxes} in {path}");
         let sets: Vec<_> = self.sets.iter().map(set).collect();
         let (axes, number) = (self.axes, self.number);
-        writeln!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
+        write!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
+        match self.rounded_coordinates {
+            0 => writeln!(text)?,
+            rounded => writeln!(text, ", which rounds {rounded} coordinates")?,
+        }
         let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);
         let with = match self.sets.len() {
             1 => " with later boxes",

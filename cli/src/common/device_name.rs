@@ -77,7 +77,8 @@ pub fn named(text: &str) -> Option<DeviceName> {
         "auto" => DeviceName::Auto,
         "cpu" => DeviceName::Cpu,
         "cuda" => DeviceName::Cuda(0),
-        "simulator" => DeviceName::Simulator,
+        // As summaries name it.
+        "simulator" | "simulator:0" => DeviceName::Simulator,
         _ => DeviceName::Cuda(text.strip_prefix("cuda:")?.parse().ok()?),
     })
 }

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_device_has_the_limit() {
-        let names: DeviceNames = "cpu,simulator".parse().unwrap();
+        let names: DeviceNames = "cpu,simulator:0".parse().unwrap();
         let devices = names.open(Some(3)).unwrap();
         let limits: Vec<_> = devices.iter().map(Device::memory_limit).collect();
         assert_eq!(limits, [Some(3 << 20); 2]);

@@ -15,3 +15,4 @@ pub mod repeated;
 pub mod report;
 pub mod sequences;
 pub mod spearman;
+pub mod table_args;

@@ -82,6 +82,14 @@ pub fn warn(sentence: &str) {
     }
 }
 
+/// Prints a sentence about what was assumed of the input on stderr if the mode is quiet: in others
+/// the summary has it.
+pub fn note_if_quiet(sentence: &str) {
+    if mode() == Mode::Quiet {
+        say(format_args!("note: {sentence}"));
+    }
+}
+
 /// Prints a line on stderr, if it is not closed.
 fn say(line: fmt::Arguments) {
     let _ = writeln!(io::stderr(), "{line}");

@@ -19,8 +19,14 @@ pub fn check<T: Component>(
     devices: &[Device],
     k: usize,
 ) -> Result<()> {
-    if rows.other.is_some() {
-        // The library says which limit is exceeded.
+    if let (Some(path), Some(other)) = (&args.other, &rows.other) {
+        let (count, things) = (other.len(), other.things());
+        ensure!(
+            k <= count,
+            "--nearest {k} asks for more {things} than the {count} of {}: choose a smaller K",
+            path.display()
+        );
+        // The library says which limit of the devices is exceeded.
         return Ok(());
     }
     let (path, count) = (args.rows.display(), rows.first.len());

@@ -2,24 +2,31 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
+use clap::ValueEnum;
+use files::records::TableOptions;
 use files::time::{self, Every, Unit};
 use gridstride::time_series::{Duplicates, Fills, Method, Nan, Order, Singletons, TimeBuckets};
+use jiff::tz::TimeZone;
 
 use crate::common::choice::{choice, parsed};
 use crate::common::device_names::DeviceOptions;
 use crate::common::report::UsageError;
+use crate::common::table_args::TableArgs;
 
 /// Aggregates the time series of a CSV file in buckets of time.
 ///
 /// The header names the columns timestamp, value and, for several series, series, in any case and
-/// order; other columns are ignored. Timestamps are RFC 3339, such as 2026-01-31T12:00:00.5+01:00, or
-/// numbers since 1970: nanoseconds, or what --unit says. A row with an empty value is no point. Rows of several series may be interleaved.
+/// order, unless --columns says others; other columns are ignored. Timestamps are RFC 3339, such as
+/// 2026-01-31T12:00:00.5+01:00, or numbers since 1970, in the unit that --unit says or that their
+/// sizes tell. A row with an empty value is no point. Rows of several series may be interleaved. Several
+/// columns of values, which --columns names, are several series.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   gridstride time-series rooms.csv --every 1h
   gridstride time-series rooms.csv --every 6h --methods mean,std,p95,rate:max --out buckets.csv
+  gridstride time-series log.csv --columns timestamp=t,value=temp,value=hum --delimiter tab --zone UTC --every 1h
   gridstride time-series rooms.csv.gz --every 1d --fill previous --plot rooms.svg
   gridstride time-series --generate 1000000 --out rooms.csv")]
 pub struct Args {
@@ -60,9 +67,28 @@ pub struct Args {
     )]
     pub origin: String,
 
-    /// The unit of timestamps that are numbers, which may have a decimal point; ns by default.
+    /// The unit of timestamps that are numbers, which may have a decimal point. By default their sizes
+    /// tell the unit: all but a few have to be from 1990 to 2100.
     #[arg(long, value_parser = choice::<Unit>(), help_heading = "Points")]
     pub unit: Option<Unit>,
+
+    /// The zone of timestamps without an offset from UTC, such as 2026-01-31 12:00:00: UTC, or a name
+    /// as Europe/Berlin. Where clocks are set back, such a time is the earlier one of the two.
+    #[arg(long, value_name = "ZONE", value_parser = zone, help_heading = "Points")]
+    pub zone: Option<TimeZone>,
+
+    /// Texts of cells without a value, such as NA,null,-, beside empty cells.
+    #[arg(
+        long,
+        value_name = "TEXTS",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        help_heading = "Input"
+    )]
+    pub null: Vec<String>,
+
+    #[command(flatten)]
+    pub table: TableArgs,
 
     /// How to treat NaN values.
     #[arg(long, value_parser = choice::<Nan>(), default_value_t, help_heading = "Points")]
@@ -96,10 +122,19 @@ pub struct Args {
     )]
     pub fill: Option<Fills>,
 
-    /// Write all buckets to this file, with their first timestamps in nanoseconds since 1970;
-    /// compressed if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
+    /// Write all buckets to this file, with their first timestamps as --time-format says; compressed if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
+
+    /// How --out writes timestamps.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = TimeFormat::Ns,
+        requires = "out",
+        help_heading = "Output"
+    )]
+    pub time_format: TimeFormat,
 
     /// Draw points and buckets of each series; of more than four, of the first four.
     #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
@@ -116,6 +151,7 @@ pub struct Args {
         conflicts_with_all = [
             "series", "every", "methods", "origin", "unit", "nan", "singletons", "ddof", "sort", "duplicates", "fill",
             "plot", "device", "memory",
+            "zone", "null", "columns", "no_header", "delimiter", "decimal", "time_format",
         ], help_heading = "Test data")]
     pub generate: Option<u64>,
 
@@ -148,9 +184,9 @@ fn methods_help() -> String {
 }
 
 impl Args {
-    /// The unit of timestamps that are numbers.
-    pub fn unit(&self) -> Unit {
-        self.unit.unwrap_or(Unit::Ns)
+    /// Returns how the file is written.
+    pub fn table_options(&self) -> Result<TableOptions> {
+        self.table.options(&self.null)
     }
 
     /// The time at which a bucket begins.
@@ -158,7 +194,16 @@ impl Args {
     /// # Errors
     /// If it is not in the format of timestamps.
     pub fn origin(&self) -> Result<i64> {
-        let origin = time::parse(self.origin.as_bytes(), self.unit()).or_else(|what| {
+        let text = self.origin.as_bytes();
+        let is_zero = text.iter().all(|&byte| byte == b'0');
+        if self.unit.is_none() && !is_zero && time::is_number(text) {
+            bail!(UsageError(format!(
+                "--origin {} is a number: --unit has to say its unit",
+                self.origin
+            )));
+        }
+        let unit = self.unit.unwrap_or(Unit::Ns);
+        let origin = time::parse_in(text, unit, self.zone.as_ref()).or_else(|what| {
             // Also a time without an offset, or a date.
             let time = time::point(&self.origin).ok();
             time.and_then(|time| i64::try_from(time).ok()).ok_or(what)
@@ -181,4 +226,20 @@ impl Args {
                 false => Order::Required,
             })
     }
+}
+
+/// How times are written.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum TimeFormat {
+    /// Nanoseconds since 1970.
+    Ns,
+    /// As 2026-01-31T12:00:00Z.
+    Iso,
+}
+
+/// Finds a zone by its name.
+fn zone(name: &str) -> Result<TimeZone, String> {
+    TimeZone::get(name).map_err(|_| {
+        format!("there is no zone {name:?}: give UTC, or a name such as Europe/Berlin")
+    })
 }

@@ -11,6 +11,7 @@ mod generate;
 mod number;
 mod plot;
 mod results;
+mod series;
 mod summary;
 mod thinned;
 mod time_axis;
@@ -20,8 +21,7 @@ use std::time::Instant;
 
 use anyhow::{Error, Result, bail};
 use files::points::{Demands, Points, Rows};
-use files::records::TableOptions;
-use files::time::{self, Every};
+use files::time::Every;
 use gridstride::Choice;
 use ndarray::aview1;
 
@@ -54,7 +54,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     ];
     check_outputs(&outputs, &[series])?;
     refuse_repeated("--methods", &args.methods)?;
-    let origin = args.origin()?;
+    let (origin, options) = (args.origin()?, args.table_options()?);
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
     let mut out = args.out.as_deref().map(create).transpose()?;
@@ -65,11 +65,14 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         false => series.display().to_string(),
     };
     let start = Instant::now();
-    let demands = Demands::new(args.unit(), !args.sort, every.nanoseconds, origin);
+    let demands = Demands {
+        zone: args.zone.clone(),
+        ..Demands::new(args.unit, !args.sort, every.nanoseconds, origin)
+    };
     let owned = series.to_owned();
     let read = move || {
         reading([&owned], |monitor| {
-            Rows::read(&owned, demands, &TableOptions::default(), monitor)
+            Rows::read(&owned, demands, &options, monitor)
         })
     };
     let opened = open_while_reading(&args.devices.device, args.devices.memory, read)?;
@@ -79,16 +82,16 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         opening: opened.opening,
         ..Times::default()
     };
-    // An explicit unit is taken as given.
-    let may_be_of_other_unit = args.unit.is_none() && rows.has_numbers;
-    let points = timed(&mut times.grouping, || phase("grouping", || rows.group()))?;
-    if may_be_of_other_unit && let Some((name, unit)) = time::unit_by_size(&points.timestamps) {
-        report::warn(&format!(
-            "all points of {source} are at the beginning of 1970: timestamps are read as \
-             nanoseconds, and these look like {name}, which --unit {} reads",
+    let unit = rows.unit;
+    if let (None, Some(unit)) = (args.unit, unit) {
+        report::note_if_quiet(&format!(
+            "the timestamps of {source} are numbers in {}, as their sizes tell; --unit says another",
             unit.name()
         ));
     }
+    let points = timed(&mut times.grouping, || {
+        phase("grouping", || rows.group().and_then(series::of_columns))
+    })?;
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
             // A missing value is no point.
@@ -111,7 +114,9 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         error => error.into(),
     })?;
     if let Some(file) = &mut out {
-        timed(&mut times.writing, || results::write(file, &points, &found))?;
+        timed(&mut times.writing, || {
+            results::write(file, &points, &found, args.time_format)
+        })?;
     }
     if let Some(mut file) = plot {
         timed(&mut times.plotting, || {
@@ -130,6 +135,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         every,
         source: &source,
         points: &points,
+        unit,
         devices: &devices,
         found: &found,
         times,

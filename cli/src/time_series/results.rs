@@ -4,8 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use files::points::Points;
+use files::time::timestamp;
 use gridstride::time_series::Aggregates;
 
+use super::args::TimeFormat;
 use super::number;
 use crate::common::output::OutputFile;
 use crate::common::progress;
@@ -16,12 +18,21 @@ const BLOCK: usize = 1 << 12;
 const TAKEN: &str = "memory takes all";
 
 /// Adds the header and a line for each bucket.
-pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Result<()> {
+pub fn write(
+    file: &mut OutputFile,
+    points: &Points,
+    found: &Aggregates,
+    format: TimeFormat,
+) -> Result<()> {
     let mut names = vec!["timestamp".to_owned()];
     if points.names.is_some() {
         names.insert(0, "series".into());
     }
     names.extend(found.methods().iter().map(ToString::to_string));
+    // The shortest lines have a digit for each number.
+    let columns = found.methods().len() + 1;
+    let bytes = found.len() as f64 * 2.0 * columns as f64;
+    file.require_space(bytes, "choose a greater --every")?;
     file.write(|file| Ok(writeln!(file, "{}", names.join(","))?))?;
 
     let cells: Option<Vec<_>> = points
@@ -29,7 +40,7 @@ pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Resu
         .as_ref()
         .map(|names| names.iter().map(|name| cell(name)).collect());
     let bar = progress::count("writing", found.len() as u64, "buckets");
-    let text = |block| lines(found, cells.as_deref(), block * BLOCK);
+    let text = |block| lines(found, cells.as_deref(), format, block * BLOCK);
     let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
     file.write_texts(found.len().div_ceil(BLOCK), text, progress)?;
     bar.finish_and_clear();
@@ -37,7 +48,12 @@ pub fn write(file: &mut OutputFile, points: &Points, found: &Aggregates) -> Resu
 }
 
 /// The lines of the block of buckets that begins with `first`.
-fn lines(found: &Aggregates, series: Option<&[Vec<u8>]>, first: usize) -> Vec<u8> {
+fn lines(
+    found: &Aggregates,
+    series: Option<&[Vec<u8>]>,
+    format: TimeFormat,
+    first: usize,
+) -> Vec<u8> {
     let mut text = Vec::new();
     let starts = found.starts();
     let mut whole = itoa::Buffer::new();
@@ -46,7 +62,10 @@ fn lines(found: &Aggregates, series: Option<&[Vec<u8>]>, first: usize) -> Vec<u8
             text.extend(&names[series_of(found, bucket)]);
             text.push(b',');
         }
-        text.extend(whole.format(starts[bucket]).as_bytes());
+        match format {
+            TimeFormat::Ns => text.extend(whole.format(starts[bucket]).as_bytes()),
+            TimeFormat::Iso => write!(text, "{}", timestamp(starts[bucket])).expect(TAKEN),
+        }
         for column in found.columns() {
             text.push(b',');
             // The cell of a result that does not exist is empty.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use files::points::Points;
 use files::text::shortened;
-use files::time::{Every, timestamp};
-use gridstride::Device;
+use files::time::{Every, Unit, timestamp};
 use gridstride::time_series::Aggregates;
+use gridstride::{Choice, Device};
 use serde::Serialize;
 
 use super::args::Args;
@@ -41,6 +41,8 @@ pub struct Run<'a> {
     pub every: &'a Every,
     pub source: &'a str,
     pub points: &'a Points,
+    /// The unit of the timestamps that are numbers, if there are any.
+    pub unit: Option<Unit>,
     pub devices: &'a [Device],
     pub found: &'a Aggregates,
     pub times: Times,
@@ -57,6 +59,10 @@ pub struct Summary {
     points: usize,
     /// None if the file has no column of series.
     series: Option<usize>,
+    /// The unit of timestamps that are numbers; None without numbers.
+    unit: Option<&'static str>,
+    /// Whether the sizes of the numbers have told the unit.
+    unit_is_told: bool,
     first_timestamp: Option<String>,
     last_timestamp: Option<String>,
     buckets: usize,
@@ -120,6 +126,8 @@ impl Summary {
             source: run.source.to_owned(),
             points: points.len(),
             series: points.names.is_some().then(|| points.series_count()),
+            unit: run.unit.map(Unit::name),
+            unit_is_told: run.unit.is_some() && run.args.unit.is_none(),
             // They are in order, unless they were to be sorted.
             first_timestamp: text(points.timestamps.iter().min()),
             last_timestamp: text(points.timestamps.iter().max()),
@@ -200,6 +208,9 @@ impl report::Summary for Summary {
         }
         if let (Some(first), Some(last)) = (&self.first_timestamp, &self.last_timestamp) {
             write!(text, ", {first} to {last}")?;
+        }
+        if let (Some(unit), true) = (self.unit, self.unit_is_told) {
+            write!(text, "\ntimestamps: in {unit}, as their sizes tell")?;
         }
         let (buckets, every, methods) = (self.buckets, &self.every, self.methods.join(", "));
         writeln!(text, "\nbuckets: {buckets} of {every}: {methods}")?;

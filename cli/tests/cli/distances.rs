@@ -426,7 +426,10 @@ fn nearest_rows() {
     );
     PROGRAM.refuse(
         &["--nearest", "4", "--device", "cpu", &rows, &rows],
-        &["k is 4, but the database has 3 rows"],
+        &[
+            "--nearest 4 asks for more rows than the 3 of ",
+            "choose a smaller K",
+        ],
     );
     let many = npy(&folder, "many.npy", &random((1100, 1), 3));
     let most = ["--nearest", "1024", &many, "--device"];

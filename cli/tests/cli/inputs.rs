@@ -390,7 +390,13 @@ fn quotes_that_are_not_closed() {
     let folder = Folder::new();
     let said = |line: &str| format!("{line}: the record has a quote that is not closed");
     let text = "timestamp,value,note\n1,1,ok\n2,2,\"oops\n3,3,x\n";
-    let arguments = ["--every", "1s", &folder.file("bad.csv", text)];
+    let arguments = [
+        "--unit",
+        "ns",
+        "--every",
+        "1s",
+        &folder.file("bad.csv", text),
+    ];
     Program("time-series").refuse(&arguments, &["cannot read ", &said("bad.csv: line 3")]);
     let boxes = "name,minX,minY,maxX,maxY\na,0,0,1,1\n\"b,0,0,1,1\n";
     let boxes = folder.file("boxes.csv", boxes);

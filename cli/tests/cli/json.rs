@@ -330,6 +330,8 @@ fn nan_is_null() {
     let folder = Folder::new();
     let file = folder.file("a.csv", "timestamp,value\n0,1\n");
     let options = [
+        "--unit",
+        "ns",
         "--every",
         "1s",
         "--aggregate",

@@ -392,7 +392,7 @@ fn files_that_cannot_be_read() {
         (nested(7), "it is not an NPY file: "),
         (
             nested(8),
-            "its header has 9 opening brackets, which that of a matrix does not have: write the matrix",
+            "its header has 9 opening brackets, but a matrix needs two: write the matrix",
         ),
         (nested(10_000), "its header has 10001 opening brackets"),
         (

@@ -222,7 +222,7 @@ fn inputs_beyond_the_memory() {
     write("records.fa", "", ">a\n", 1);
     for (arguments, said) in [
         (
-            "time-series INPUTS/points.csv --every 1s",
+            "time-series INPUTS/points.csv --unit ns --every 1s",
             "points.csv: line ",
         ),
         (
@@ -317,6 +317,8 @@ fn start(folder: &Folder, commands: &str) -> Child {
     let arguments = [
         "time-series",
         "-",
+        "--unit",
+        "ns",
         "--every",
         "1s",
         "--out",

@@ -228,7 +228,7 @@ fn series_that_are_hard_to_draw() {
     let folder = Folder::new();
     let draw = |lines: &str, options: &[&str]| {
         let file = folder.file("series.csv", format!("timestamp,series,value\n{lines}"));
-        let options = [&["--every", "10s", &*file], options].concat();
+        let options = [&["--unit", "ns", "--every", "10s", &*file], options].concat();
         picture("time-series", &folder, &options)
     };
     says(&draw("", &[]), &["no points"]);

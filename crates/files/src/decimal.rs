@@ -40,7 +40,12 @@ pub fn parse(text: &[u8]) -> Option<f64> {
 
 /// As [`parse`], to the nearest `f32`.
 pub fn parse_f32(text: &[u8]) -> Option<f32> {
-    let number = parse(text)?;
+    nearest_f32(parse(text)?)
+}
+
+/// Returns the `f32` that is nearest to the number of up to 15 digits of which this `f64` is the
+/// nearest; `None` if the `f64` does not tell.
+pub fn nearest_f32(number: f64) -> Option<f32> {
     // The exact number is on the same side of all numbers halfway between two `f32` as the nearest
     // `f64`, unless that is such a number. None of 15 digits is out of range or subnormal.
     const BELOW: u32 = f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS;

@@ -23,6 +23,7 @@ pub use format::{Format, endings};
 pub use npy::NpyFile;
 use place::Place;
 use sink::Sink;
+pub use temporary::TemporaryFile;
 
 use crate::common::report;
 

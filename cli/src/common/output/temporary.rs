@@ -23,6 +23,21 @@ impl TemporaryFile {
         #[cfg(unix)]
         signals::watch()?;
         let permissions = fs::metadata(replaced).map(|file| file.permissions()).ok();
+        TemporaryFile::create_with(folder, permissions)
+    }
+
+    /// Creates a file in the folder of temporary files, which only this user may read.
+    pub fn create_private() -> io::Result<TemporaryFile> {
+        #[cfg(unix)]
+        signals::watch()?;
+        #[cfg(unix)]
+        let permissions = Some(std::os::unix::fs::PermissionsExt::from_mode(0o600));
+        #[cfg(not(unix))]
+        let permissions = None;
+        TemporaryFile::create_with(&std::env::temp_dir(), permissions)
+    }
+
+    fn create_with(folder: &Path, permissions: Option<Permissions>) -> io::Result<TemporaryFile> {
         let mut files = lock();
         let file = builder(permissions.clone()).tempfile_in(folder)?;
         if let Some(permissions) = permissions.filter(|_| cfg!(unix)) {
@@ -35,6 +50,10 @@ impl TemporaryFile {
 
     pub fn as_file_mut(&mut self) -> &mut File {
         self.file.as_mut().expect("not published").as_file_mut()
+    }
+
+    pub fn path(&self) -> &Path {
+        self.file.as_ref().expect("not published").path()
     }
 
     /// Moves the file to its place, once its content is on the disk.

@@ -1,6 +1,7 @@
 //! `box-overlap --join` as its user meets it.
 
 use std::fs;
+use std::io::Write;
 
 use gridstride::box_overlap::reference;
 
@@ -219,11 +220,6 @@ fn mistakes() {
     let missing = ["cannot read missing.csv", "No such file"];
     refuse(&["--join", "name", "missing.csv", &set2], &missing);
     refuse(&["--join", "name", &set1, "missing.csv"], &missing);
-    for files in [["-", &*set2], [&*set1, "-"]] {
-        let said =
-            "cannot read -: it is not a file, but --join reads it twice: write it to a file first";
-        refuse(&[&["--join", "name"], &files[..]].concat(), &[said]);
-    }
     let bad = folder.file("bad.csv", format!("{SET1}x,0,1,1,a,b\n"));
     refuse(
         &["--join", "name", &bad, &set2],
@@ -256,4 +252,37 @@ fn mistakes() {
             "twice.csv"
         ]
     );
+}
+
+/// A join reads its files twice, and standard input too.
+#[test]
+fn files_on_standard_input() {
+    let folder = Folder::new();
+    let [set1, set2] = [SET1, SET2].map(|text| text.as_bytes().to_vec());
+    let files = [
+        folder.file("set1.csv", &set1),
+        folder.file("set2.csv", &set2),
+    ];
+    let [first, second] = &files;
+    let out = folder.argument("out.csv");
+    let join = ["--join", "name", "--out", &out];
+    PROGRAM.succeed(&[&join[..], &[first, second]].concat());
+    let expected = fs::read_to_string(&out).unwrap();
+    for (input, files) in [(&set1, ["-", &**second]), (&gzip(&set2), [&**first, "-"])] {
+        let said = PROGRAM.read(&[&join[..], &files].concat(), input);
+        says(&said, &[" in -"]);
+        assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    }
+    let arguments = [&join[..], &["-", &**second]].concat();
+    let output = PROGRAM.run_with_stdin(&arguments, |mut stdin| {
+        stdin
+            .write_all(format!("{SET1}x,0,1,1,a,b\n").as_bytes())
+            .unwrap();
+    });
+    let errors = String::from_utf8(output.stderr).unwrap();
+    says(
+        &errors,
+        &["cannot read -: line 5, column minX: 'x' is not a number"],
+    );
+    assert_eq!(folder.names(), ["out.csv", "set1.csv", "set2.csv"]);
 }

@@ -11,6 +11,7 @@ use gridstride::box_overlap::{Coordinate, Overlaps, reference};
 use gridstride::device::DeviceKind;
 use ndarray::{Array2, array, s};
 use ndarray_npy::read_npy;
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 
@@ -85,7 +86,7 @@ fn pipes_and_welds() {
     let folder = Folder::new();
     let sets = [WELDS, SEGMENTS].map(thousandths);
     assert_eq!(sets.each_ref().map(|set| set.dim()), [(1000, 6); 2]);
-    let [welds, segments] = sets.map(|set| set.mapv(|number| (number as f64 / 1000.0) as f32));
+    let [welds, segments] = sets.map(|set| set.mapv(|number| number as f64 / 1000.0));
     let found = reference::overlaps(welds.view(), segments.view()).unwrap();
     // Each weld touches the segments on both its sides, but at the end of a pipe.
     assert!(found.pair_count() >= 1000 + 950);
@@ -105,7 +106,7 @@ fn pipes_and_welds() {
         &printed,
         &[
             format!("... and {} more\n", count - 10),
-            format!("boxes: 1000 in {WELDS}, 1000 in {SEGMENTS}, 3-D, f32\n"),
+            format!("boxes: 1000 in {WELDS}, 1000 in {SEGMENTS}, 3-D, f64\n"),
             format!("pairs: {count}, at most {largest} of one box of set1\n"),
         ],
     );
@@ -160,14 +161,103 @@ fn devices_algorithms_and_types() {
     PROGRAM.refuse_usage(&["a.csv", "b.csv", "c.csv"], "c.csv");
 }
 
+/// Unless a type is given, coordinates keep the numbers of the files: in f32 where that is exact.
+#[test]
+fn coordinates_are_kept_by_default() {
+    let folder = Folder::new();
+    // Pipes in UTM coordinates, which touch in f32 and not in the file.
+    let header = "minX,minY,maxX,maxY\n";
+    let first = folder.file(
+        "a.csv",
+        format!("{header}500000,5812345.10,500001,5812345.30\n"),
+    );
+    let second = folder.file(
+        "b.csv",
+        format!("{header}500000,5812345.45,500001,5812345.60\n"),
+    );
+    assert_eq!(pairs(&folder, &[&first, &second]), [[0, 0]; 0]);
+    let found = PROGRAM.json(&[&first, &second]);
+    assert_eq!(
+        (&found["type"], &found["rounded_coordinates"]),
+        (&json!("f64"), &json!(0))
+    );
+
+    let single = ["--type", "f32", &first, &second];
+    assert_eq!(pairs(&folder, &single), [[0, 0]]);
+    let found = PROGRAM.json(&single);
+    assert_eq!(
+        (&found["type"], &found["rounded_coordinates"]),
+        (&json!("f32"), &json!(4))
+    );
+    says(
+        &PROGRAM.succeed(&single),
+        &["2-D, f32, which rounds 4 coordinates\n"],
+    );
+
+    let whole = folder.file("c.csv", format!("{header}0.5,1,16777216,2e9\n"));
+    says(&PROGRAM.succeed(&[&whole]), &["2-D, f32\n"]);
+    let large = folder.file("d.csv", format!("{header}0,0,1,9007199254740993\n"));
+    let output = PROGRAM.run(&[&large]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let said = "d.csv: 1 coordinates are whole numbers beyond 2^53 that f64 does not have, and are rounded";
+    says(&errors, &["warning: ", said]);
+}
+
+/// Pairs have the names of the boxes, which a table in another dialect has.
+#[test]
+fn names_of_boxes() {
+    let folder = Folder::new();
+    let first = "id;left;minY;maxX;maxY\n a b ;0;0;1,5;1\n\"c;\"\"d\"\"\";5;5;6;6\n";
+    let second = "maxX;left;minY;maxY;id\n2;1,25;0;1;e\n6;5;5;6;f,g\n";
+    let (first, second) = (folder.file("a.csv", first), folder.file("b.csv", second));
+    let options = [
+        "--ids",
+        "--delimiter",
+        ";",
+        "--decimal",
+        ",",
+        "--columns",
+        "minX=left",
+    ];
+    let out = PROGRAM.write(
+        &folder,
+        "out.csv",
+        &[&options[..], &[&first, &second]].concat(),
+    );
+    let expected = "set1,set2\na b,e\n\"c;\"\"d\"\"\",\"f,g\"\n";
+    assert_eq!(fs::read_to_string(out).unwrap(), expected);
+
+    let numbers = folder.file("n.csv", "x,0,0,1,1\ny,1,1,2,2\nz,9,9,9,9\n");
+    let options = [
+        "--no-header",
+        "--columns",
+        "id=1,minX=2,minY=3,maxX=4,maxY=5",
+        "--ids",
+    ];
+    let out = PROGRAM.write(&folder, "out.csv", &[&options[..], &[&numbers]].concat());
+    assert_eq!(fs::read_to_string(out).unwrap(), "set1,set2\nx,y\n");
+    let flat = folder.file("f.csv", "0,0,1,1\n1,1,2,2\n");
+    assert_eq!(pairs(&folder, &["--no-header", &flat]), [[0, 1]]);
+    let high = folder.file("h.csv", "0,0,0,1,1,1\n1,1,1,2,2,2\n");
+    assert_eq!(pairs(&folder, &["--no-header", &high]), [[0, 1]]);
+    let out = folder.argument("none.csv");
+    PROGRAM.refuse(
+        &["--ids", "--no-header", "--out", &out, &flat],
+        &["there is no column id, or another one that is read as id: without a header"],
+    );
+    PROGRAM.refuse_usage(&["--ids", &flat], "--out");
+}
+
 /// f32 rounds these to one number, and i32 has no fractions.
 #[test]
 fn numbers_are_those_of_the_type() {
     let folder = Folder::new();
     let a = folder.file("a.csv", "minX,maxX,minY,maxY\n0,16777216,0,0.1\n");
     let b = folder.file("b.csv", "minX,maxX,minY,maxY\n16777217,2e9,0.100000001,1\n");
-    assert_eq!(pairs(&folder, &[&a, &b]), [[0, 0]]);
-    assert_eq!(pairs(&folder, &["--type", "f64", &a, &b]), [[0, 0]; 0]);
+    assert_eq!(pairs(&folder, &["--type", "f32", &a, &b]), [[0, 0]]);
+    for exact in [&[][..], &["--type", "f64"]] {
+        assert_eq!(pairs(&folder, &[exact, &[&*a, &b]].concat()), [[0, 0]; 0]);
+    }
     PROGRAM.refuse(
         &["--type", "i32", &a, &b],
         &["a.csv: line 2, column maxY: '0.1' is not written as a whole number"],

@@ -23,8 +23,8 @@ fn errors_say_where() {
             "line 4, column minZ: '-nan' is not a number",
         ),
         (
-            "0,0,0,1,1e39,1\n",
-            "line 4, column maxY: '1e39' is out of the range of f32",
+            "0,0,0,1,1e309,1\n",
+            "line 4, column maxY: '1e309' is out of the range of f64",
         ),
         (
             "0,0,0,1,1 1,1\n",

@@ -1,6 +1,7 @@
 //! The subcommand `time-series` as its user meets it: what it prints, writes, draws and refuses.
 
 mod outputs;
+mod tables;
 mod text;
 
 use crate::common::{self, Random, small};
@@ -29,7 +30,10 @@ fn written(folder: &Folder, arguments: &[&str]) -> String {
 fn of_text(text: &str, arguments: &[&str]) -> String {
     let folder = Folder::new();
     let file = folder.file("series.csv", text);
-    written(&folder, &[&["--every", "10ns", &file], arguments].concat())
+    written(
+        &folder,
+        &[&["--unit", "ns", "--every", "10ns", &file], arguments].concat(),
+    )
 }
 
 /// A line of the output: the name of the series or an empty text, the start and the numbers.
@@ -350,7 +354,9 @@ fn options() {
     PROGRAM.refuse(&unknown, &["fill has a result of sum, which is no method"]);
     let folder = Folder::new();
     let far = folder.file("far.csv", "timestamp,value\n0,1\n9000000000000000000,1\n");
-    let options = ["--every", "1ns", "--fill", "null", "--device", "cpu", &far];
+    let options = [
+        "--unit", "ns", "--every", "1ns", "--fill", "null", "--device", "cpu", &far,
+    ];
     let said = "with --fill there are 9000000000000000001 buckets: choose a greater --every, or leave out --fill";
     PROGRAM.refuse(&options, &[said]);
     PROGRAM.refuse_usage(&[ROOMS], "--every");
@@ -362,7 +368,15 @@ fn order() {
     let folder = Folder::new();
     let text = "timestamp,value,series\n5,1,a\n12,2,b\n3,4,a\n15,8,a\n11,16,b\n11,32,b\n";
     let file = folder.file("mixed.csv", text);
-    let arguments = ["--every", "10ns", "--aggregate", "first,last,sum", &file];
+    let arguments = [
+        "--unit",
+        "ns",
+        "--every",
+        "10ns",
+        "--aggregate",
+        "first,last,sum",
+        &file,
+    ];
     let sorted = written(&folder, &[&arguments[..], &["--sort"]].concat());
     assert_eq!(
         sorted,
@@ -376,7 +390,7 @@ fn order() {
     );
     let file = folder.file("one.csv", "timestamp,value\n\n5,1\n\n4,1\n");
     PROGRAM.refuse(
-        &["--every", "10ns", &file],
+        &["--unit", "ns", "--every", "10ns", &file],
         &[
             "one.csv: line 5, column timestamp: 1970-01-01T00:00:00.000000004Z is before ",
             " before it; points",
@@ -407,7 +421,15 @@ fn many_series() {
         }
     }
     let file = folder.file("series.csv", &text);
-    let arguments = ["--every", "7us", "--aggregate", METHODS, &file];
+    let arguments = [
+        "--unit",
+        "ns",
+        "--every",
+        "7us",
+        "--aggregate",
+        METHODS,
+        &file,
+    ];
     let csv = written(&folder, &arguments);
     assert_close(&lines(&csv, true), &expected(&series, 7000));
     let shown = PROGRAM.succeed(&arguments);

@@ -101,7 +101,15 @@ fn plots() {
     }
     let file = folder.file("many.csv", text);
     for every in ["1s", "1h"] {
-        let svg = draw(&["--every", every, "--aggregate", "max,count,rate:max", &file]);
+        let svg = draw(&[
+            "--unit",
+            "ns",
+            "--every",
+            every,
+            "--aggregate",
+            "max,count,rate:max",
+            &file,
+        ]);
         let found = texts(&svg);
         assert!(found[1].ends_with(", the first 4 of 6 series"), "{found:?}");
         assert!(found.contains(&"s3") && !found.contains(&"s4"), "{found:?}");
@@ -116,7 +124,7 @@ fn plots() {
     let long = "é".repeat(101);
     let text = format!("timestamp,value,series\n0,1,\"<a&b>\nc\"\n0,1,\u{1}\n0,1,{long}\n");
     let file = folder.file("names.csv", text);
-    let shown = PROGRAM.succeed(&["--every", "1s", "--plot", path, &file]);
+    let shown = PROGRAM.succeed(&["--unit", "ns", "--every", "1s", "--plot", path, &file]);
     let svg = fs::read_to_string(&plot).unwrap();
     let cut = format!("{}…{}", "é".repeat(50), "é".repeat(49));
     for name in ["&lt;a&amp;b&gt;\u{fffd}c", "\u{fffd}", &cut] {
@@ -136,7 +144,15 @@ fn plots() {
     ] {
         let file = folder.file("odd.csv", text);
         let methods = "mean,sum,var,count,rate:std,p5";
-        let svg = draw(&["--every", "10ns", "--aggregate", methods, &file]);
+        let svg = draw(&[
+            "--unit",
+            "ns",
+            "--every",
+            "10ns",
+            "--aggregate",
+            methods,
+            &file,
+        ]);
         assert!(
             svg.trim_end().ends_with("</svg>") && !svg.contains("NaN"),
             "{svg}"

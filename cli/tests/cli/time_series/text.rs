@@ -5,7 +5,14 @@ use super::*;
 #[test]
 fn every_way_to_write_csv() {
     let folder = Folder::new();
-    let sums = ["--every", "10ns", "--aggregate", "sum,rate:last"];
+    let sums = [
+        "--unit",
+        "ns",
+        "--every",
+        "10ns",
+        "--aggregate",
+        "sum,rate:last",
+    ];
     let of = |name: &str, content: &[u8]| {
         written(
             &folder,
@@ -103,7 +110,7 @@ fn durations() {
     let folder = Folder::new();
     let file = folder.file("a.csv", "timestamp,value\n-1,1\n");
     let starts = |every: &str| {
-        let written = written(&folder, &["--every", every, &file]);
+        let written = written(&folder, &["--unit", "ns", "--every", every, &file]);
         -lines(&written, false)[0].1
     };
     for (every, width) in [
@@ -229,19 +236,28 @@ fn errors_say_where() {
         for (text, place) in with_line_ends(text, place) {
             let file = folder.file("bad.csv", &text);
             let said = ["cannot read ", "bad.csv: ", &place];
-            PROGRAM.refuse(&["--every", "1s", &file], &said);
+            PROGRAM.refuse(&["--unit", "ns", "--every", "1s", &file], &said);
             let file = folder.file("bad.csv.gz", gzip(text.as_bytes()));
-            PROGRAM.refuse(&["--every", "1s", &file], &["bad.csv.gz: ", &place]);
+            PROGRAM.refuse(
+                &["--unit", "ns", "--every", "1s", &file],
+                &["bad.csv.gz: ", &place],
+            );
         }
     }
     let latin = b"series,timestamp,value\n\xe4,1,1\n";
     PROGRAM.refuse(
-        &["--every", "1s", &folder.file("latin.csv", latin)],
+        &[
+            "--unit",
+            "ns",
+            "--every",
+            "1s",
+            &folder.file("latin.csv", latin),
+        ],
         &["latin.csv: line 2, column series: '\\xe4' is not UTF-8"],
     );
     let early = folder.file("early.csv", "timestamp,value\n-9223372036854775808,1\n");
     PROGRAM.refuse(
-        &["--every", "1s", &early],
+        &["--unit", "ns", "--every", "1s", &early],
         &["early.csv: line 2, column timestamp: the bucket of 1677-09-21T00:12:43.145224192Z begins before the \
            first time in 64 bits of nanoseconds; the first bucket begins at 1677-09-21T00:12:44Z"],
     );
@@ -276,40 +292,130 @@ fn errors_say_where() {
         ),
     ] {
         let file = folder.file("bad.csv", header);
-        PROGRAM.refuse(&["--every", "1s", &file], &["cannot read ", what]);
+        PROGRAM.refuse(
+            &["--unit", "ns", "--every", "1s", &file],
+            &["cannot read ", what],
+        );
     }
 }
 
+/// Without --unit, numbers are in the unit in which they are from 1990 to 2100, which is said.
 #[test]
-fn timestamps_in_other_units_are_noticed() {
+fn units_are_told_by_the_sizes() {
     let folder = Folder::new();
-    for (time, unit) in [
-        (
-            "1769860800",
-            Some("look like seconds, which --unit s reads"),
-        ),
-        (
-            "1769860800000",
-            Some("look like milliseconds, which --unit ms reads"),
-        ),
-        (
-            "1769860800000000",
-            Some("look like microseconds, which --unit us reads"),
-        ),
-        ("1769860800000000000", None),
-        ("0", None),
-        ("1970-01-01T00:00:00.5Z", None),
+    let expected = "2026-01-31T12:00:00Z";
+    for (times, unit) in [
+        (&["1769860800"][..], "s"),
+        (&["1769860800", "1769860801.5"], "s"),
+        (&["1769860800000"], "ms"),
+        (&["1769860800000000"], "us"),
+        (&["1769860800000000000"], "ns"),
+        // A missing time, and texts.
+        (&["0", "1769860800", "1769860801"], "s"),
+        (&["1769860800000", "2026-01-31T12:00:00.25Z"], "ms"),
     ] {
-        let file = folder.file("units.csv", format!("timestamp,value\n{time},1\n"));
-        let output = PROGRAM.run(&["--every", "1h", &file]);
-        assert!(output.status.success());
-        let errors = String::from_utf8(output.stderr).unwrap();
-        match unit {
-            Some(unit) => says(&errors, &["warning: all points of ", unit]),
-            None => assert_eq!(errors, ""),
-        }
-        PROGRAM.succeed(&["--every", "1h", "--quiet", &file]);
+        let rows: Vec<_> = times.iter().map(|time| format!("{time},1\n")).collect();
+        let file = folder.file("units.csv", format!("timestamp,value\n{}", rows.concat()));
+        let options = ["--every", "1s", "--aggregate", "count", &file];
+        let shown = PROGRAM.succeed(&options);
+        let said = format!("timestamps: in {unit}, as their sizes tell\n");
+        says(&shown, &[expected, &said]);
+        let found = PROGRAM.json(&options);
+        assert_eq!(found["unit"], unit);
+        assert_eq!(found["unit_is_told"], true);
+        let quiet = PROGRAM.run(&[&options[..], &["--quiet"]].concat());
+        let errors = String::from_utf8(quiet.stderr).unwrap();
+        says(
+            &errors,
+            &[
+                "note: the timestamps of ",
+                &format!("are numbers in {unit}"),
+            ],
+        );
+        let found = PROGRAM.json(&[&options[..], &["--unit", unit]].concat());
+        assert_eq!(found["unit_is_told"], false);
     }
+    let found = PROGRAM.json(&["--every", "1d", ROOMS]);
+    assert_eq!(found["unit"], serde_json::Value::Null);
+}
+
+/// Numbers that are not plausible in one unit were once taken for nanoseconds.
+#[test]
+fn units_that_cannot_be_told_are_refused() {
+    let folder = Folder::new();
+    let seconds: String = (0..9000)
+        .map(|i| format!("{},1\n", 1_700_000_000 + i))
+        .collect();
+    let later: String = (0..9000)
+        .map(|i| format!("{},1\n", 1_700_000_000_000_i64 + i))
+        .collect();
+    for (rows, parts) in [
+        (
+            "20240101,1\n20240102,2\n",
+            &["20240101 looks like the date 2024-01-01"][..],
+        ),
+        (
+            "20240101120000,1\n",
+            &["20240101120000 looks like the date 2024-01-01"],
+        ),
+        (
+            "2026,1\n2027,1\n",
+            &["2026 looks like the date 2026-01-01: write it as 2026-01-01T00:00:00Z"],
+        ),
+        (
+            "0,1\n1,1\n",
+            &["cannot be told from their sizes: 0 would be 1970-01-01T00:00:00Z in s, "],
+        ),
+        (
+            "1700000000000,1\n1700000000000000,1\n1700000000000,1\n1700000000000000,1\n",
+            &["2023-11-14T22:13:20Z in ms", "--unit says which"],
+        ),
+        // Behind the start of the file.
+        (
+            &(seconds + &later),
+            &[
+                "1700000000000' is out of the range",
+                "in s, the unit that the sizes",
+            ],
+        ),
+    ] {
+        let file = folder.file("units.csv", format!("timestamp,value\n{rows}"));
+        let said = ["cannot read ", "units.csv: "];
+        PROGRAM.refuse(&["--every", "1h", &file], &[&said[..], parts].concat());
+    }
+    let file = folder.file("units.csv", "timestamp,value\n1769860800,1\n");
+    PROGRAM.refuse_options(
+        &["--every", "1h", "--origin", "5", &file],
+        &["--origin 5 is a number: --unit has to say its unit"],
+    );
+}
+
+#[test]
+fn times_out_of_range() {
+    let folder = Folder::new();
+    for time in [
+        "9999-12-31T23:59:59Z",
+        "9999-12-31 23:59:59+00:00",
+        "0001-01-01T00:00:00Z",
+    ] {
+        let file = folder.file("far.csv", format!("timestamp,value\n{time},1\n"));
+        let said = format!("line 2, column timestamp: '{time}' is out of the range of nanoseconds");
+        PROGRAM.refuse(&["--every", "1h", &file], &[&said]);
+    }
+}
+
+/// Values that f64 does not hold are said.
+#[test]
+fn large_whole_values() {
+    let folder = Folder::new();
+    let text = "timestamp,value\n0,9007199254740992\n1,9007199254740993\n2,-9007199254740995\n";
+    let file = folder.file("large.csv", text);
+    let output = PROGRAM.run(&["--unit", "ns", "--every", "1s", &file]);
+    assert!(output.status.success());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let said = "large.csv: 2 values are whole numbers beyond 2^53 that f64 does not have, and are rounded: the \
+                first one, 9007199254740993, is read as 9007199254740992\n";
+    says(&errors, &["warning: ", said]);
 }
 
 /// 2026-01-31T12:00:00.25Z in each unit, and with the times of RFC 3339 as they are.
@@ -433,7 +539,10 @@ fn files_of_many_blocks() {
     }
 
     let file = folder.file("many.csv", text(&rows));
-    let found = written(&folder, &["--every", "1s", "--aggregate", "sum", &file]);
+    let found = written(
+        &folder,
+        &["--unit", "ns", "--every", "1s", "--aggregate", "sum", &file],
+    );
     let found = found.strip_prefix("series,timestamp,sum\n").unwrap();
     let names: Vec<_> = found.split(",0,").collect();
     assert_eq!(names.len(), expected.len() + 1);
@@ -465,17 +574,29 @@ fn files_of_many_blocks() {
             first(&mut bad, at);
             let file = folder.file("bad.csv", text(&bad));
             let place = format!("bad.csv: line {}, column ", line(&bad, at));
-            PROGRAM.refuse(&["--every", "1s", &file], &[&place]);
+            PROGRAM.refuse(&["--unit", "ns", "--every", "1s", &file], &[&place]);
         }
     }
     let mut bad = rows.clone();
     early(&mut bad, 110_000);
     let file = folder.file("bad.csv", text(&bad));
     let time = "1970-01-01T00:00:00.000000005Z is before 1970-01-01T00:00:00.000109Z";
-    PROGRAM.refuse(&["--every", "1s", &file], &[time, "of series \"rare\""]);
+    PROGRAM.refuse(
+        &["--unit", "ns", "--every", "1s", &file],
+        &[time, "of series \"rare\""],
+    );
     let sorted = written(
         &folder,
-        &["--every", "1s", "--sort", "--aggregate", "count", &file],
+        &[
+            "--unit",
+            "ns",
+            "--every",
+            "1s",
+            "--sort",
+            "--aggregate",
+            "count",
+            &file,
+        ],
     );
     assert!(sorted.contains("rare,0,120\n"), "{sorted}");
 }

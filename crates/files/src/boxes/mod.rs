@@ -2,6 +2,7 @@
 
 mod number;
 
+use std::collections::TryReserveError;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
@@ -12,38 +13,94 @@ use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
 use crate::{Monitor, open};
 pub use number::Number;
 
+/// The boxes of a file.
+pub struct Boxes<T> {
+    /// The coordinates, N×6 or N×4: of each box all minima, then all maxima.
+    pub coordinates: Array2<T>,
+    /// How many coordinates are other numbers than the file has, as [`Number::parse`] says.
+    pub rounded: u64,
+    /// What each box is called, if that is asked for.
+    pub ids: Option<Ids>,
+}
+
+/// The names of boxes.
+#[derive(Default)]
+pub struct Ids {
+    /// All names one after the other, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Ids {
+    /// Returns the name of a box, without the blank space around it.
+    pub fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
+    }
+
+    fn add(&mut self, name: &[u8]) {
+        self.text.extend_from_slice(name);
+        self.ends.push(self.text.len());
+    }
+
+    fn append(&mut self, other: &Ids) -> Result<(), TryReserveError> {
+        self.text.try_reserve(other.text.len())?;
+        self.ends.try_reserve(other.ends.len())?;
+        let behind = self.text.len();
+        self.text.extend_from_slice(&other.text);
+        self.ends.extend(other.ends.iter().map(|end| behind + end));
+        Ok(())
+    }
+}
+
+/// Returns the boxes of some files in f32, if that holds all coordinates as they are.
+pub fn in_f32(sets: &[Boxes<f64>]) -> Option<Vec<Array2<f32>>> {
+    let is_exact = |&number: &f64| f64::from(number as f32) == number;
+    let mut coordinates = sets.iter().map(|set| &set.coordinates);
+    if !coordinates.all(|set| set.iter().all(is_exact)) {
+        return None;
+    }
+    let narrowed = sets
+        .iter()
+        .map(|set| set.coordinates.mapv(|number| number as f32));
+    Some(narrowed.collect())
+}
+
 /// Files that are being read, all at the same time.
 pub struct Reading<T> {
-    files: Vec<(PathBuf, JoinHandle<Result<Array2<T>>>)>,
+    files: Vec<(PathBuf, JoinHandle<Result<Boxes<T>>>)>,
 }
 
 impl<T: Number> Reading<T> {
-    /// Begins to read.
+    /// Begins to read files, with the names of boxes in the column `id` if `has_ids`. Each path comes
+    /// with what messages call the file.
     pub fn start<'a>(
-        paths: impl Iterator<Item = &'a Path>,
+        paths: impl Iterator<Item = (&'a Path, &'a Path)>,
         options: &TableOptions,
+        has_ids: bool,
         monitor: &Monitor,
     ) -> Result<Reading<T>> {
-        let start = |path: &Path| {
+        let start = |(path, name): (&Path, &Path)| {
             let (owned, options) = (path.to_owned(), options.clone());
             let monitor = monitor.clone();
             let thread = thread::Builder::new().name("boxes".into());
-            let thread = thread.spawn(move || read_file(&owned, &options, &monitor));
-            Ok((path.to_owned(), thread.context("reading needs a thread")?))
+            let thread = thread.spawn(move || read_file(&owned, &options, has_ids, &monitor));
+            Ok((name.to_owned(), thread.context("reading needs a thread")?))
         };
         let files = paths.map(start).collect::<Result<_>>()?;
         Ok(Reading { files })
     }
 
-    /// The boxes of each file, N×6 or N×4.
-    pub fn finish(self) -> Result<Vec<Array2<T>>> {
-        let mut sets: Vec<Array2<T>> = Vec::new();
+    /// Waits for the boxes of each file.
+    pub fn finish(self) -> Result<Vec<Boxes<T>>> {
+        let mut sets: Vec<Boxes<T>> = Vec::new();
         for (path, file) in self.files {
             let cannot_read = || format!("cannot read {}", path.display());
             let set = file.join().expect("reading does not panic");
             let set = set.with_context(cannot_read)?;
             if let Some(first) = sets.first() {
-                let axes = (first.ncols() / 2, set.ncols() / 2);
+                let axes = |set: &Boxes<T>| set.coordinates.ncols() / 2;
+                let axes = (axes(first), axes(&set));
                 let said = || {
                     format!(
                         "its boxes have {} axes, those of the first file {}",
@@ -61,40 +118,65 @@ impl<T: Number> Reading<T> {
 fn read_file<T: Number>(
     path: &Path,
     options: &TableOptions,
+    has_ids: bool,
     monitor: &Monitor,
-) -> Result<Array2<T>> {
+) -> Result<Boxes<T>> {
     let begin = |header: Header| {
         Ok(BoxTable {
-            columns: Columns::find(header, options)?,
-            numbers: Vec::new(),
+            columns: Columns::find(header, options, has_ids)?,
+            rows: Rows::default(),
         })
     };
-    let BoxTable { columns, numbers } = records::read(open(path, monitor)?, options, begin)?;
+    let BoxTable { columns, rows } = records::read(open(path, monitor)?, options, begin)?;
     let width = columns.places.len();
-    let shape = (numbers.len() / width, width);
-    Ok(Array2::from_shape_vec(shape, numbers)?)
+    let shape = (rows.numbers.len() / width, width);
+    Ok(Boxes {
+        coordinates: Array2::from_shape_vec(shape, rows.numbers)?,
+        rounded: rows.rounded,
+        ids: has_ids.then_some(rows.ids),
+    })
 }
 
-/// The boxes that have been read: of each all minima, then all maxima.
+/// The boxes that have been read.
 struct BoxTable<T> {
     columns: Columns,
+    rows: Rows<T>,
+}
+
+/// Boxes: of each all minima, then all maxima.
+struct Rows<T> {
     numbers: Vec<T>,
+    rounded: u64,
+    ids: Ids,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Rows<T> {
+        Rows {
+            numbers: Vec::new(),
+            rounded: 0,
+            ids: Ids::default(),
+        }
+    }
 }
 
 impl<T: Number> Table for BoxTable<T> {
-    type Part = Vec<T>;
+    type Part = Rows<T>;
 
-    fn part(&self) -> Vec<T> {
-        Vec::new()
+    fn part(&self) -> Rows<T> {
+        Rows::default()
     }
 
-    fn parse(&self, part: &mut Vec<T>, line: u64, cells: &impl Cells) -> Result<(), Fault> {
+    fn parse(&self, part: &mut Rows<T>, line: u64, cells: &impl Cells) -> Result<(), Fault> {
         self.columns.parse(part, line, cells)
     }
 
-    fn add(&mut self, part: Vec<T>) -> Result<(), Fault> {
-        self.numbers.try_reserve(part.len())?;
-        self.numbers.extend_from_slice(&part);
+    fn add(&mut self, part: Rows<T>) -> Result<(), Fault> {
+        let rows = &mut self.rows;
+        rows.numbers.try_reserve(part.numbers.len())?;
+        rows.numbers.extend_from_slice(&part.numbers);
+        rows.ids.append(&part.ids)?;
+        rows.rounded += part.rounded;
         Ok(())
     }
 }
@@ -103,6 +185,8 @@ impl<T: Number> Table for BoxTable<T> {
 struct Columns {
     /// Their names, and where they are in a record: all minima, then all maxima.
     places: Vec<(&'static str, usize)>,
+    /// The column of names, if they are read.
+    id: Option<usize>,
     options: TableOptions,
 }
 
@@ -117,9 +201,15 @@ const NAMES: [(&str, &[&str]); 6] = [
 ];
 
 impl Columns {
-    fn find(header: Header, options: &TableOptions) -> Result<Columns> {
-        let roles = NAMES.map(|(name, _)| name);
-        header.require_roles(&roles)?;
+    fn find(header: Header, options: &TableOptions, has_ids: bool) -> Result<Columns> {
+        let roles = NAMES.iter().map(|(name, _)| *name);
+        header.require_roles(&roles.chain(["id"]).collect::<Vec<_>>())?;
+        let id = header.single("id")?.filter(|_| has_ids);
+        ensure!(
+            !has_ids || id.is_some(),
+            "there is no column id, or another one that is read as id: {}",
+            header.described()
+        );
         if !options.has_header && options.columns.is_empty() {
             return Columns::in_order(header, options);
         }
@@ -154,6 +244,7 @@ impl Columns {
         );
         Ok(Columns {
             places,
+            id,
             options: options.clone(),
         })
     }
@@ -170,14 +261,15 @@ impl Columns {
         let names = names.filter(|name| count == 6 || !name.ends_with('Z'));
         Ok(Columns {
             places: names.zip(0..).collect(),
+            id: None,
             options: options.clone(),
         })
     }
 
-    /// Adds the box of a record to `numbers`.
+    /// Adds the box of a record.
     fn parse<T: Number>(
         &self,
-        numbers: &mut Vec<T>,
+        rows: &mut Rows<T>,
         line: u64,
         cells: &impl Cells,
     ) -> Result<(), Fault> {
@@ -186,12 +278,17 @@ impl Columns {
             column: column.map(str::to_owned),
             what,
         };
-        let start = numbers.len();
+        let start = rows.numbers.len();
         for &(name, place) in &self.places {
             let number = parse_cell(cells.cell(place), &self.options);
-            numbers.push(number.map_err(|what| fault(Some(name), what))?);
+            let (number, is_rounded) = number.map_err(|what| fault(Some(name), what))?;
+            rows.numbers.push(number);
+            rows.rounded += u64::from(is_rounded);
         }
-        let row = &numbers[start..];
+        if let Some(place) = self.id {
+            rows.ids.add(cells.cell(place).trim_ascii());
+        }
+        let row = &rows.numbers[start..];
         let axes = row.len() / 2;
         let Some(axis) = (0..axes).find(|axis| row[*axis] > row[axis + axes]) else {
             return Ok(());
@@ -204,7 +301,7 @@ impl Columns {
     }
 }
 
-fn parse_cell<T: Number>(cell: &[u8], options: &TableOptions) -> Result<T, String> {
+fn parse_cell<T: Number>(cell: &[u8], options: &TableOptions) -> Result<(T, bool), String> {
     let cell = cell.trim_ascii();
     if cell.is_empty() {
         return Err("the cell is empty".into());
@@ -226,12 +323,12 @@ mod tests {
     fn boxes(text: &str, options: &TableOptions) -> Result<Vec<f64>> {
         let begin = |header: Header| {
             Ok(BoxTable {
-                columns: Columns::find(header, options)?,
-                numbers: Vec::new(),
+                columns: Columns::find(header, options, false)?,
+                rows: Rows::default(),
             })
         };
         let table = records::read(Cursor::new(text.to_owned()), options, begin)?;
-        Ok(table.numbers)
+        Ok(table.rows.numbers)
     }
 
     #[test]

@@ -5,14 +5,16 @@ use std::num::IntErrorKind;
 use gridstride::box_overlap::Coordinate;
 
 use crate::decimal;
+use crate::points::value;
 
 /// A type of coordinates.
 pub trait Number: Coordinate {
-    /// Parses the nearest number of this type.
+    /// Parses the nearest number of this type, and tells whether that is another number than the
+    /// text says: of f32, another than the nearest f64, and of f64, another than a whole number.
     ///
     /// # Errors
     /// What is wrong with the text, to follow the text in a sentence.
-    fn parse(text: &[u8]) -> Result<Self, &'static str>;
+    fn parse(text: &[u8]) -> Result<(Self, bool), &'static str>;
 }
 
 const NO_NUMBER: &str = "is not a number";
@@ -22,32 +24,50 @@ fn utf8(text: &[u8]) -> &str {
     str::from_utf8(text).unwrap_or_default()
 }
 
-macro_rules! float {
-    ($($type:ident $short:path;)*) => {$(
-        impl Number for $type {
-            fn parse(text: &[u8]) -> Result<$type, &'static str> {
-                if let Some(number) = $short(text) {
-                    return Ok(number);
-                }
-                match fast_float2::parse::<$type, _>(text) {
-                    Ok(number) if number.is_finite() => Ok(number),
-                    Ok(number) if number.is_nan() => Err(NO_NUMBER),
-                    // Infinity may be meant.
-                    Ok(number) if !text.iter().any(u8::is_ascii_digit) => Ok(number),
-                    Ok(_) => Err(concat!("is out of the range of ", stringify!($type))),
-                    Err(_) => Err(NO_NUMBER),
-                }
-            }
-        }
-    )*};
+/// Checks a number that was parsed from a text.
+fn checked<T: Coordinate>(
+    number: Result<T, fast_float2::Error>,
+    text: &[u8],
+    out_of_range: &'static str,
+) -> Result<T, &'static str> {
+    let number = number.map_err(|_| NO_NUMBER)?;
+    match number.to_f64() {
+        found if found.is_nan() => Err(NO_NUMBER),
+        // Infinity may be meant.
+        found if found.is_infinite() && text.iter().any(u8::is_ascii_digit) => Err(out_of_range),
+        _ => Ok(number),
+    }
 }
-float! {
-    f32 decimal::parse_f32;
-    f64 decimal::parse;
+
+impl Number for f64 {
+    fn parse(text: &[u8]) -> Result<(f64, bool), &'static str> {
+        if let Some(number) = decimal::parse(text) {
+            return Ok((number, false));
+        }
+        let number: f64 = checked(fast_float2::parse(text), text, "is out of the range of f64")?;
+        let is_large = number.is_finite() && number.abs() >= value::EXACT;
+        Ok((number, is_large && value::is_rounded(text, number)))
+    }
+}
+
+impl Number for f32 {
+    fn parse(text: &[u8]) -> Result<(f32, bool), &'static str> {
+        if let Some(number) = decimal::parse(text)
+            && let Some(rounded) = decimal::nearest_f32(number)
+        {
+            return Ok((rounded, f64::from(rounded) != number));
+        }
+        let number: f32 = checked(fast_float2::parse(text), text, "is out of the range of f32")?;
+        let double = fast_float2::parse::<f64, _>(text);
+        Ok((
+            number,
+            double.is_ok_and(|double| double != f64::from(number)),
+        ))
+    }
 }
 
 impl Number for i32 {
-    fn parse(text: &[u8]) -> Result<i32, &'static str> {
+    fn parse(text: &[u8]) -> Result<(i32, bool), &'static str> {
         let text = utf8(text);
         // Whole numbers may be written as 5.0.
         let is_zero = |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|c| c == b'0');
@@ -55,12 +75,13 @@ impl Number for i32 {
             Some((whole, fraction)) if is_zero(fraction) => whole,
             _ => text,
         };
-        whole.parse::<i32>().map_err(|error| match error.kind() {
+        let number = whole.parse::<i32>().map_err(|error| match error.kind() {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "is out of the range of i32",
             _ if text.parse::<f64>().is_ok_and(|number| !number.is_nan()) => {
                 "is not written as a whole number"
             }
             _ => NO_NUMBER,
-        })
+        })?;
+        Ok((number, false))
     }
 }

@@ -51,6 +51,11 @@ impl Columns {
         }
     }
 
+    /// Returns the number of points.
+    pub fn len(&self) -> u64 {
+        self.runs.iter().map(|&(_, count)| u64::from(count)).sum()
+    }
+
     /// Adds points of some series, the points of each together: runs of a series and a number of
     /// points.
     ///

@@ -7,6 +7,7 @@ mod missing;
 mod names;
 #[cfg(test)]
 mod tests;
+mod unit;
 pub mod value;
 
 use std::io::Read;
@@ -14,6 +15,8 @@ use std::mem;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use gridstride::Choice;
+use jiff::tz::TimeZone;
 
 use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
 use crate::time::{self, Unit, timestamp};
@@ -23,10 +26,12 @@ pub use missing::Column;
 use names::{NameError, Names};
 
 /// What is asked of timestamps, so that an error names the line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug)]
 pub struct Demands {
-    /// The unit of those that are numbers.
-    pub unit: Unit,
+    /// The unit of those that are numbers; without, their sizes have to tell the unit.
+    pub unit: Option<Unit>,
+    /// The zone of those without an offset from UTC, which are refused if there is none.
+    pub zone: Option<TimeZone>,
     /// Whether those of a series have to be in order.
     pub order: bool,
     /// The first one whose bucket begins with an `i64`.
@@ -35,11 +40,12 @@ pub struct Demands {
 
 impl Demands {
     /// For buckets of `width`, one of which begins at `origin`.
-    pub fn new(unit: Unit, order: bool, width: i64, origin: i64) -> Demands {
+    pub fn new(unit: impl Into<Option<Unit>>, order: bool, width: i64, origin: i64) -> Demands {
         let first = i128::from(i64::MIN);
         let behind = (i128::from(origin) - first).rem_euclid(i128::from(width.max(1)));
         Demands {
-            unit,
+            unit: unit.into(),
+            zone: None,
             order,
             lowest: i64::try_from(first + behind).expect("less than i64::MAX behind the first"),
         }
@@ -76,8 +82,9 @@ impl Points {
 
 /// The points of a file as they were read.
 pub struct Rows {
-    /// Whether there are timestamps that are numbers: the first of a block is looked at.
-    pub has_numbers: bool,
+    /// The unit of the timestamps that are numbers, if there are any: the first of a block is looked
+    /// at.
+    pub unit: Option<Unit>,
     /// Values that are whole numbers and were rounded, if there are any.
     pub rounded: Option<Rounded>,
     columns: Columns,
@@ -142,11 +149,29 @@ pub fn parse(
     demands: Demands,
     options: &TableOptions,
 ) -> Result<Rows> {
+    if let Some(unit) = demands.unit {
+        return parse_in(source, demands, unit, options);
+    }
+    let place = |header: Header| Ok(Places::find(header, options)?.timestamp);
+    let (unit, source) = unit::told(source, options, place)?;
+    parse_in(source, demands, unit, options)
+}
+
+/// As [`parse`], in the unit that is given or that the start of the file has told.
+fn parse_in(
+    source: impl Read + Send + 'static,
+    demands: Demands,
+    unit: Unit,
+    options: &TableOptions,
+) -> Result<Rows> {
     let begin = |header: Header| {
         let places = Places::find(header, options)?;
         Ok(PointTable {
+            unit,
             demands,
             has_numbers: false,
+            implausible: 0,
+            first_implausible: None,
             rounded: None,
             columns: Columns::new(places.values.len()),
             names: places.series.map(|_| Names::default()),
@@ -155,8 +180,13 @@ pub fn parse(
         })
     };
     let table = records::read(source, options, begin)?;
+    if let Some(number) = &table.first_implausible
+        && !unit::is_few(table.implausible, table.columns.len())
+    {
+        bail!("{}", unit::untold(number));
+    }
     Ok(Rows {
-        has_numbers: table.has_numbers,
+        unit: table.has_numbers.then_some(unit),
         rounded: table.rounded,
         columns: table.columns,
         value_names: table.places.value_names,
@@ -166,9 +196,13 @@ pub fn parse(
 
 /// The points that have been read.
 struct PointTable {
+    unit: Unit,
     demands: Demands,
     places: Places,
     has_numbers: bool,
+    /// How many timestamps are numbers that are not plausible in the unit that was told, and the first.
+    implausible: u64,
+    first_implausible: Option<String>,
     rounded: Option<Rounded>,
     columns: Columns,
     names: Option<Names>,
@@ -181,6 +215,8 @@ struct PointTable {
 struct Part {
     /// Whether the first timestamp is a number.
     has_numbers: bool,
+    implausible: u64,
+    first_implausible: Option<String>,
     rounded: Option<Rounded>,
     timestamps: Vec<i64>,
     /// The values of each column.
@@ -201,6 +237,18 @@ struct Series {
     latest: i64,
 }
 
+impl PointTable {
+    /// Counts a timestamp that is far from now, if it is a number.
+    #[cold]
+    fn note_implausible(&self, part: &mut Part, cells: &impl Cells) {
+        let cell = cells.cell(self.places.timestamp).trim_ascii();
+        if time::is_number(cell) {
+            part.implausible += 1;
+            part.first_implausible.get_or_insert_with(|| shown(cell));
+        }
+    }
+}
+
 impl Table for PointTable {
     type Part = Part;
 
@@ -212,7 +260,13 @@ impl Table for PointTable {
     }
 
     fn parse(&self, part: &mut Part, line: u64, cells: &impl Cells) -> Result<(), Fault> {
-        let timestamp = self.places.parse(self.demands.unit, line, cells, part)?;
+        let timestamp = self
+            .places
+            .timestamp(self.unit, &self.demands, line, cells)?;
+        if self.demands.unit.is_none() && !unit::is_plausible(timestamp) {
+            self.note_implausible(part, cells);
+        }
+        self.places.add_values(line, cells, part)?;
         let number = match self.places.series {
             None => 0,
             Some(place) => {
@@ -260,6 +314,8 @@ impl Table for PointTable {
 
     fn add(&mut self, part: Part) -> Result<(), Fault> {
         self.has_numbers |= part.has_numbers;
+        self.implausible += part.implausible;
+        self.first_implausible = self.first_implausible.take().or(part.first_implausible);
         add_rounded(&mut self.rounded, part.rounded);
         let mut fault: Option<Fault> = None;
         let mut runs = Vec::new();
@@ -406,26 +462,39 @@ impl Places {
         })
     }
 
-    /// Adds the values of a record to a part, and returns the timestamp.
-    fn parse(
+    /// Returns the timestamp of a record.
+    fn timestamp(
         &self,
         unit: Unit,
+        demands: &Demands,
         line: u64,
         cells: &impl Cells,
-        part: &mut Part,
     ) -> Result<i64, Fault> {
         let options = &self.options;
+        let zone = demands.zone.as_ref();
         let cell = cells.cell(self.timestamp).trim_ascii();
         let has_comma =
             options.decimal != b'.' && (time::is_number(cell) || cell.contains(&options.decimal));
         let timestamp = match has_comma {
-            false => time::parse(cell, unit),
-            true => options.with_point(cell, |cell| time::parse(cell, unit)),
+            false => time::parse_in(cell, unit, zone),
+            true => options.with_point(cell, |cell| time::parse_in(cell, unit, zone)),
         };
-        let timestamp = timestamp.map_err(|what| match options.is_null(cell) {
-            true => fault(line, "timestamp", cell, "has no time"),
-            false => fault(line, "timestamp", cell, what),
-        })?;
+        timestamp.map_err(|what| match demands.unit {
+            _ if options.is_null(cell) => fault(line, "timestamp", cell, "has no time"),
+            None if time::is_number(cell) => {
+                let unit = unit.name();
+                let what = format!(
+                    "{what} in {unit}, the unit that the sizes of the first timestamps tell: --unit says another"
+                );
+                fault(line, "timestamp", cell, &what)
+            }
+            _ => fault(line, "timestamp", cell, what),
+        })
+    }
+
+    /// Adds the values of a record to a part.
+    fn add_values(&self, line: u64, cells: &impl Cells, part: &mut Part) -> Result<(), Fault> {
+        let options = &self.options;
         for (i, &place) in self.values.iter().enumerate() {
             let cell = cells.cell(place).trim_ascii();
             let value = match options.is_null(cell) {
@@ -441,7 +510,7 @@ impl Places {
             }
             part.values[i].push(value);
         }
-        Ok(timestamp)
+        Ok(())
     }
 }
 

@@ -161,6 +161,9 @@ pub fn columns(header: &ByteRecord, delimiter: u8) -> String {
              numbers are written as 0,5",
             names[0]
         ),
+        None if names.iter().all(String::is_empty) => {
+            format!("the {} cells of the header are empty", header.len())
+        }
         None => format!("the columns are {}", names.join(", ")),
     }
 }

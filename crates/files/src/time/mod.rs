@@ -4,4 +4,4 @@ mod duration;
 mod timestamp;
 
 pub use duration::{DAY, Every, SECOND, duration};
-pub use timestamp::{LEAP_SECOND, Unit, is_number, parse, point, timestamp, unit_by_size};
+pub use timestamp::{LEAP_SECOND, Unit, is_number, parse, parse_in, point, timestamp};

@@ -4,7 +4,8 @@ use std::num::IntErrorKind;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::Offset;
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use super::SECOND;
 
@@ -48,8 +49,22 @@ impl Unit {
 /// # Errors
 /// What is wrong with the text, to follow the text in a sentence.
 pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
+    parse_in(text, unit, None)
+}
+
+/// As [`parse`], with a zone for times without an offset from UTC. Where clocks are set back, such a
+/// time is the earlier one of the two.
+///
+/// # Errors
+/// As those of [`parse`], and if the zone leaves the time out, because clocks are set forward.
+pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64, &'static str> {
     if let Some(time) = of_utc(text) {
         return Ok(time);
+    }
+    if let Some(zone) = zone
+        && let Some(time) = civil(text)
+    {
+        return of_civil(time, zone);
     }
     // What is not UTF-8 is no time either.
     let text = str::from_utf8(text).unwrap_or_default();
@@ -67,10 +82,17 @@ pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
     match text.parse::<Timestamp>() {
         Ok(_) if is_leap_second(text) => Err(LEAP_SECOND),
         Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
-        Err(_) if text.parse::<DateTime>().is_ok() => {
-            Err("has no offset from UTC, as the Z in 2026-01-31T12:00:00Z")
-        }
-        Err(_) => Err(unit.neither()),
+        // As 9999-12-31T23:59:59Z, which is beyond the range of jiff.
+        Err(_) if has_offset(text) => Err(OUT_OF_RANGE),
+        Err(_) => match (text.parse::<DateTime>(), zone) {
+            (Ok(_), Some(_)) if is_leap_second(text) => Err(LEAP_SECOND),
+            (Ok(time), Some(zone)) => of_civil(time, zone),
+            (Ok(_), None) => Err(
+                "has no offset from UTC, as the Z in 2026-01-31T12:00:00Z; --zone \
+                                  reads times without one",
+            ),
+            (Err(_), _) => Err(unit.neither()),
+        },
     }
 }
 
@@ -98,6 +120,24 @@ pub fn point(text: &str) -> Result<i128, &'static str> {
         Some(time) => Ok(time.as_nanosecond()),
         None => Err("is no time as 2026-01-31T12:00:00Z"),
     }
+}
+
+/// Whether a text is a time with an offset from UTC.
+fn has_offset(text: &str) -> bool {
+    Pieces::parse(text).is_ok_and(|pieces| pieces.time().is_some() && pieces.offset().is_some())
+}
+
+/// Returns the time that clocks of a zone show.
+fn of_civil(time: DateTime, zone: &TimeZone) -> Result<i64, &'static str> {
+    let time = match zone.to_ambiguous_timestamp(time).offset() {
+        AmbiguousOffset::Gap { .. } => {
+            return Err("does not exist in the zone, whose clocks are set forward then");
+        }
+        AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(time),
+        AmbiguousOffset::Fold { before, .. } => before.to_timestamp(time),
+    };
+    let time = time.map_err(|_| OUT_OF_RANGE)?;
+    i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE)
 }
 
 /// A time as 1769860800.25, in a unit; `None` if the text is no decimal number.
@@ -130,13 +170,21 @@ fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
 /// A time as 2026-01-31T12:00:00Z or with digits behind a point, which is what most files have: the
 /// same as jiff's in a fraction of the time. `None` for all else, right or wrong.
 fn of_utc(text: &[u8]) -> Option<i64> {
+    let time = civil(text.strip_suffix(b"Z")?)?;
+    let time = Offset::UTC.to_timestamp(time).ok()?;
+    i64::try_from(time.as_nanosecond()).ok()
+}
+
+/// A time as 2026-01-31T12:00:00 or 2026-01-31 12:00:00.5, without an offset.
+fn civil(text: &[u8]) -> Option<DateTime> {
     let (whole, rest) = text.split_at_checked(19)?;
     let fraction = match rest {
-        b"Z" => b"",
-        [b'.', fraction @ .., b'Z'] if (1..=9).contains(&fraction.len()) => fraction,
+        b"" => b"",
+        [b'.', fraction @ ..] if (1..=9).contains(&fraction.len()) => fraction,
         _ => return None,
     };
-    if [4, 7, 10, 13, 16].map(|place| whole[place]) != *b"--T::" {
+    let separators = [4, 7, 10, 13, 16].map(|place| whole[place]);
+    if separators != *b"--T::" && separators != *b"-- ::" {
         return None;
     }
     let [hundreds, years, month, day, hour, minute, second] =
@@ -145,9 +193,7 @@ fn of_utc(text: &[u8]) -> Option<i64> {
     let (month, day) = (month? as i8, day? as i8);
     let (hour, minute, second) = (hour? as i8, minute? as i8, second? as i8);
     let nanoseconds = digits(fraction)? * 10i32.pow(9 - fraction.len() as u32);
-    let time = DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()?;
-    let time = Offset::UTC.to_timestamp(time).ok()?;
-    i64::try_from(time.as_nanosecond()).ok()
+    DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()
 }
 
 /// Returns whether a text is a number since 1970, in a unit.
@@ -170,24 +216,6 @@ fn digits(text: &[u8]) -> Option<i32> {
         let is_digit = digit.is_ascii_digit();
         is_digit.then(|| number * 10 + i32::from(digit - b'0'))
     })
-}
-
-/// Units of timestamps other than nanoseconds.
-const OTHER_UNITS: [(&str, Unit); 3] = [
-    ("seconds", Unit::S),
-    ("milliseconds", Unit::Ms),
-    ("microseconds", Unit::Us),
-];
-
-/// Returns the unit in which all times are between March 1973 and January 2100, with its name, if
-/// they are not in nanoseconds.
-pub fn unit_by_size(times: &[i64]) -> Option<(&'static str, Unit)> {
-    let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
-    let is_likely = |&(_, unit): &(&str, Unit)| {
-        let in_a_second = SECOND / unit.nanoseconds();
-        least >= 100_000_000 * in_a_second && greatest < 4_102_444_800 * in_a_second
-    };
-    OTHER_UNITS.into_iter().find(is_likely)
 }
 
 /// What is wrong with a leap second.

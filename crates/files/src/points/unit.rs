@@ -1,0 +1,214 @@
+//! The unit of timestamps that are numbers, from their size.
+
+use std::io::{Cursor, Read};
+use std::ops::Range;
+
+use anyhow::{Result, bail};
+use csv::ByteRecord;
+use gridstride::Choice;
+
+use crate::records::{Header, TableOptions, sequential};
+use crate::time::{self, Unit, timestamp};
+
+/// Bytes at the start of a file whose timestamps tell the unit.
+const SAMPLE: u64 = 1 << 16;
+
+/// Times that are taken for plausible: from 1990 to 2100.
+const PLAUSIBLE: Range<i64> = 631_152_000 * time::SECOND..4_102_444_800 * time::SECOND;
+
+/// One in so many timestamps may be implausible, such as a 0 for a missing time.
+const FEW: u64 = 100;
+
+/// Returns the unit of the timestamps at the start of a file, and the whole of the file.
+///
+/// # Errors
+/// If there are numbers, and few of them are plausible in one unit.
+pub fn told(
+    mut source: impl Read + Send + 'static,
+    options: &TableOptions,
+    place: impl Fn(Header) -> Result<usize>,
+) -> Result<(Unit, impl Read + Send + 'static)> {
+    let mut start = Vec::new();
+    source.by_ref().take(SAMPLE).read_to_end(&mut start)?;
+    let is_whole = (start.len() as u64) < SAMPLE;
+    let numbers = sample(&start, is_whole, options, place);
+    let unit = of_numbers(&numbers)?.unwrap_or(Unit::Ns);
+    Ok((unit, Cursor::new(start).chain(source)))
+}
+
+/// Returns the numbers among the timestamps of a text; none if the text cannot be read, which
+/// reading it as a whole says.
+fn sample(
+    text: &[u8],
+    is_whole: bool,
+    options: &TableOptions,
+    place: impl Fn(Header) -> Result<usize>,
+) -> Vec<String> {
+    let mut numbers = Vec::new();
+    let Ok(mut records) = sequential(text, options.delimiter) else {
+        return numbers;
+    };
+    let (mut record, mut timestamps, mut cut) = (ByteRecord::new(), None, None);
+    while let Ok(true) = records.next(&mut record) {
+        if timestamps.is_none() {
+            let Ok(found) = place(Header::new(&record, options)) else {
+                return numbers;
+            };
+            timestamps = Some(found);
+            if options.has_header {
+                continue;
+            }
+        }
+        // The last record may be cut in the middle.
+        numbers.extend(cut.take());
+        let cell = timestamps.and_then(|place| record.get(place));
+        let cell = cell.unwrap_or_default().trim_ascii();
+        let point = |byte: &u8| {
+            if *byte == options.decimal {
+                b'.'
+            } else {
+                *byte
+            }
+        };
+        let cell: Vec<u8> = cell.iter().map(point).collect();
+        if !cell.is_empty() && time::is_number(&cell) {
+            cut = String::from_utf8(cell).ok();
+        }
+    }
+    numbers.extend(cut.filter(|_| is_whole));
+    numbers
+}
+
+/// Returns the unit in which most of the numbers are plausible; none if there are no numbers.
+fn of_numbers(numbers: &[String]) -> Result<Option<Unit>> {
+    let Some(first) = numbers.first() else {
+        return Ok(None);
+    };
+    let count = |unit: Unit| {
+        let is_plausible = |number: &&String| plausible_unit(number) == Some(unit);
+        numbers.iter().filter(is_plausible).count()
+    };
+    let (most, unit) = Unit::ALL
+        .iter()
+        .map(|&unit| (count(unit), unit))
+        .max_by_key(|(count, _)| *count)
+        .expect("there are units");
+    let others = numbers.len() - most;
+    if most > others && is_few(others as u64, numbers.len() as u64) {
+        return Ok(Some(unit));
+    }
+    let other = numbers
+        .iter()
+        .find(|number| plausible_unit(number) != Some(unit));
+    bail!("{}", untold(other.unwrap_or(first)));
+}
+
+/// Returns whether so many of the timestamps may be implausible.
+pub fn is_few(implausible: u64, all: u64) -> bool {
+    implausible <= (all / FEW).max(1)
+}
+
+/// Returns whether a time is from 1990 to 2100.
+pub fn is_plausible(time: i64) -> bool {
+    PLAUSIBLE.contains(&time)
+}
+
+/// Returns the unit in which a number is plausible.
+fn plausible_unit(number: &str) -> Option<Unit> {
+    let is_plausible = |unit: &Unit| in_unit(number, *unit).is_some_and(is_plausible);
+    Unit::ALL.iter().copied().find(is_plausible)
+}
+
+/// Returns the time of a number without its fraction, if the unit holds it.
+fn in_unit(number: &str, unit: Unit) -> Option<i64> {
+    let whole = number.split('.').next().unwrap_or(number);
+    time::parse(whole.as_bytes(), unit).ok()
+}
+
+/// Says that a number has no unit, and what it would mean in each.
+#[cold]
+pub fn untold(number: &str) -> String {
+    if let Some(date) = date(number) {
+        return format!(
+            "the timestamp {number} looks like the date {date}: write it as {date}T00:00:00Z, or say by \
+             --unit in which unit since 1970 it is"
+        );
+    }
+    let meaning = |unit: Unit| {
+        let time = in_unit(number, unit)?;
+        Some(format!("{} in {}", timestamp(time), unit.name()))
+    };
+    let meanings: Vec<_> = Unit::ALL.iter().copied().filter_map(meaning).collect();
+    format!(
+        "the unit of the timestamps cannot be told from their sizes: {number} would be {}; --unit says \
+         which",
+        meanings.join(", ")
+    )
+}
+
+/// Returns the date that a number as 20240131, 20240131120000, 202401311200 or 2024 looks like.
+fn date(number: &str) -> Option<String> {
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |range: Range<usize>| number.get(range)?.parse::<u32>().ok();
+    let is_year = (1900..=2100).contains(&part(0..4)?);
+    let (month, day) = match number.len() {
+        4 => (1, 1),
+        8 | 12 | 14 => (part(4..6)?, part(6..8)?),
+        _ => return None,
+    };
+    let is_day = (1..=12).contains(&month) && (1..=31).contains(&day);
+    (is_year && is_day).then(|| format!("{}-{month:02}-{day:02}", &number[..4]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(numbers: &[&str]) -> Result<Option<Unit>> {
+        let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+        of_numbers(&numbers)
+    }
+
+    #[test]
+    fn plausible_numbers_have_a_unit() {
+        for (numbers, unit) in [
+            (&["1718000000", "1718000060.25"][..], Unit::S),
+            (&["1718000000000", "1718000060000"], Unit::Ms),
+            (&["1718000000000000"], Unit::Us),
+            (&["1718000000000000000"], Unit::Ns),
+            (&["0", "1718000000", "1718000060"], Unit::S),
+        ] {
+            assert_eq!(of(numbers).unwrap(), Some(unit), "{numbers:?}");
+        }
+        assert_eq!(of(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for (numbers, parts) in [
+            (
+                &["20240101", "20240102"][..],
+                &["looks like the date 2024-01-01"][..],
+            ),
+            (&["20240101120000"], &["looks like the date 2024-01-01"]),
+            (&["2026", "2027"], &["looks like the date 2026-01-01"]),
+            (
+                &["1718000000000", "1718000000000000", "1718000000000"],
+                &[
+                    "1718000000000000 would be",
+                    "2024-06-10T06:13:20Z in us",
+                    "--unit",
+                ],
+            ),
+            (&["0", "1"], &["0 would be 1970-01-01T00:00:00Z in s"]),
+        ] {
+            let said = of(numbers).map(|unit| panic!("{numbers:?}: {unit:?}"));
+            let said = said.map_err(|error| error.to_string()).unwrap_err();
+            for part in parts {
+                assert!(said.contains(part), "no {part} in {said}");
+            }
+        }
+    }
+}
