@@ -20,7 +20,7 @@ pub(crate) fn check(
     let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
         let message =
             format!("there are no offsets: all {elements} together have the offsets 0 and {count}");
-        return Err(Error::input_at(operation, 0, message));
+        return Err(Error::input(operation, message));
     };
     // The check is vectorised, unlike the search for the first offset out of order.
     if first == 0
