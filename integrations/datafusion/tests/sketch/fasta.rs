@@ -172,7 +172,7 @@ async fn errors_name_the_file_and_the_line() {
     block.write_all(b">a\nACGT\n").unwrap();
     let mut block = block.finish().unwrap();
     block[16] = block.len() as u8 - 1;
-    let files: [(&str, &[u8], &str); 8] = [
+    let files: [(&str, &[u8], &str); 9] = [
         (
             "h.fa.gz",
             &block[..block.len() - 1],
@@ -188,7 +188,16 @@ async fn errors_name_the_file_and_the_line() {
             b">a\nAC\nA\xe9\n",
             "b.fa, record 1 (a), line 3: letter 4 is '\\xe9' (byte 233), which is not a letter",
         ),
-        ("c.fa", b"PK\x05\x06", "c.fa, the zip archive has no file"),
+        (
+            "c.fa",
+            b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            "c.fa, the zip archive has no file",
+        ),
+        (
+            "i.fa",
+            b"PK\x05\x06",
+            "i.fa, the zip archive is cut short or damaged",
+        ),
         (
             "g.fa.bz2",
             b"BZh91AY&SY",

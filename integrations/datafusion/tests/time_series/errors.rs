@@ -63,10 +63,10 @@ async fn wrong_arguments_are_errors_of_planning() {
             "'points', 's', 't', 'v', '5s', 'count'",
             "integers without a unit",
         ),
-        ("'points', 's', 'at', 'v', '5', 'count'", "lacks its unit"),
+        ("'points', 's', 'at', 'v', '5', 'count'", "the unit is missing"),
         (
             "'points', 's', 'at', 'v', '1mo', 'count'",
-            "months and years do not",
+            "mo means calendar months",
         ),
         (
             "'points', 's', 't', 'v', '5', 'count,mode'",
