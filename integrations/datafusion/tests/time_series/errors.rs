@@ -63,7 +63,10 @@ async fn wrong_arguments_are_errors_of_planning() {
             "'points', 's', 't', 'v', '5s', 'count'",
             "integers without a unit",
         ),
-        ("'points', 's', 'at', 'v', '5', 'count'", "the unit is missing"),
+        (
+            "'points', 's', 'at', 'v', '5', 'count'",
+            "the unit is missing",
+        ),
         (
             "'points', 's', 'at', 'v', '1mo', 'count'",
             "mo means calendar months",
