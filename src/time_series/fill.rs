@@ -10,11 +10,6 @@ use crate::{Error, Result};
 ///
 /// As text, these are `none`, `null`, a number and `previous`; `nan` is read as `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "snake_case")
-)]
 pub enum Fill {
     /// Such buckets are left out.
     #[default]
@@ -52,7 +47,6 @@ pub enum Fill {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fills {
     all: Fill,
     each: Vec<(Method, Fill)>,
@@ -190,6 +184,9 @@ impl FromStr for Fills {
         }
     }
 }
+
+crate::serialize_by_name!(Fill);
+crate::serialize_by_name!(Fills);
 
 #[cfg(test)]
 mod tests {

@@ -57,7 +57,7 @@ fn options_are_their_names() {
         .methods(&[Method::MEAN])
         .fill(Fill::Value(0.5));
     let text = there_and_back(&buckets.nan(Nan::Propagate));
-    assert!(text.contains(r#""nan":"propagate""#) && text.contains(r#""fill":{"value":0.5}"#));
+    assert!(text.contains(r#""nan":"propagate""#) && text.contains(r#""fill":"0.5""#));
 }
 
 #[test]

@@ -49,12 +49,16 @@ fn sketches() {
     check(
         program(),
         "out.npy",
-        &["--dim", "24", "--tuple", "3", &fasta],
+        &["--quiet", "--dim", "24", "--tuple", "3", &fasta],
     );
-    let windows = ["--dim", "24", "--tuple", "3", "--windows", "32:16", &fasta];
-    check(program(), "out.npy", &windows);
+    let windows = ["--dim", "24", "--tuple", "3", "--windows", "32:16"];
+    check(
+        program(),
+        "out.npy",
+        &[&windows[..], &["--quiet", &fasta]].concat(),
+    );
     for (_, list) in lists() {
-        let said = program().succeed(&["--device", &list, &fasta]);
+        let said = program().warn(&["--device", &list, &fasta], &["shorter than a tuple"]);
         says(&said, &["sketches: 150, "]);
         let devices = said
             .split("a second, on ")
@@ -90,7 +94,8 @@ fn other_subcommands() {
     let matrix = ["--type", "f64", "--m", "70", "--k", "40", "--n", "30"];
     check(Program("matmul"), "out.npy", &matrix);
     let fasta = fasta(&folder);
-    let sketches = Program("tensor-sketch").write(&folder, "rows.npy", &["--dim", "24", &fasta]);
+    let sketches =
+        Program("tensor-sketch").write(&folder, "rows.npy", &["--quiet", "--dim", "24", &fasta]);
     let rows = sketches.to_str().unwrap();
     check(Program("distances"), "out.npy", &[rows]);
     check(Program("distances"), "out.tsv", &[rows, rows]);

@@ -211,8 +211,8 @@ fn read_header(file: &mut impl Read) -> Result<Header> {
         let brackets = bytes[start..].iter().filter(is_bracket).count();
         ensure!(
             brackets <= MOST_BRACKETS,
-            "its header has {brackets} opening brackets, which that of a matrix does not have: write \
-             the matrix with numpy.save, as numbers of one type"
+            "its header has {brackets} opening brackets, but a matrix needs two: write the matrix with \
+             numpy.save, as numbers of one type"
         );
     }
     Header::from_reader(&mut bytes.as_slice()).map_err(said)

@@ -443,6 +443,6 @@ fn many_series() {
         }
     }
     let file = folder.file("one_by_one.csv", one_by_one);
-    let arguments = [&arguments[..4], &[&file]].concat();
+    let arguments = [&arguments[..6], &[&file]].concat();
     assert_eq!(written(&folder, &arguments), csv);
 }

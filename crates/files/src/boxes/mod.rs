@@ -204,7 +204,10 @@ impl Columns {
     fn find(header: Header, options: &TableOptions, has_ids: bool) -> Result<Columns> {
         let roles = NAMES.iter().map(|(name, _)| *name);
         header.require_roles(&roles.chain(["id"]).collect::<Vec<_>>())?;
-        let id = header.single("id")?.filter(|_| has_ids);
+        let id = match has_ids {
+            true => header.single("id")?,
+            false => None,
+        };
         ensure!(
             !has_ids || id.is_some(),
             "there is no column id, or another one that is read as id: {}",

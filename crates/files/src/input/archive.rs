@@ -76,7 +76,7 @@ impl Entry {
             if entry.is_dir() || name.starts_with("__MACOSX/") {
                 continue;
             }
-            let name = shortened(&name, SHOWN);
+            let name = shortened(&name.escape_debug().to_string(), SHOWN);
             names.push(name.clone());
             found = Some(Entry {
                 name,

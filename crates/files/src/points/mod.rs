@@ -385,7 +385,7 @@ fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
 #[cold]
 fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Fault {
     let of_series = series.map_or(String::new(), |name| {
-        format!(" of series '{}'", shown(name.as_bytes()))
+        format!(" of series \"{}\"", shown(name.as_bytes()))
     });
     let (time, before) = (timestamp(time), timestamp(before));
     let what = format!(
