@@ -19,8 +19,8 @@ const AGG: &str = "agg";
 
 /// Summaries of buckets: the result of ``summarize``.
 ///
-/// All methods except percentiles and rates, also of coarser buckets, are computed from them without
-/// the points.
+/// All methods except percentiles, rates, skewness and kurtosis, also of coarser buckets, are computed
+/// from them without the points.
 #[pyclass(frozen, name = "Summaries", module = "gridstride.time_series")]
 pub struct PySummaries {
     summaries: Arc<Summaries>,
@@ -50,8 +50,8 @@ impl PySummaries {
         })
     }
 
-    /// Return the results of methods as `aggregate` does; percentiles and rates are refused with
-    /// ValueError.
+    /// Return the results of methods as `aggregate` does; percentiles, rates, skewness and kurtosis are
+    /// refused with ValueError.
     #[pyo3(signature = (methods = Methods::mean(), *, ddof = 1), text_signature = "($self, methods='mean', *, ddof=1)")]
     fn agg<'py>(
         &self,

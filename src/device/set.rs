@@ -7,11 +7,11 @@ use super::Device;
 /// The devices on which a call with host arrays runs: a [`Device`], or several.
 ///
 /// A `Vec`, an array or a slice of devices is a set, and so are references, boxes and `Arc`s of
-/// sets, such as a `Box<dyn DeviceSet>` that a program's options choose. Each device takes the next partition of the
-/// work (rows, sequences, series or chunks) when it is free, so faster devices do more. Results do
-/// not depend on the number of devices of one kind, except for the order of additions if a module's
-/// documentation says so. Clones of a device with a [limit](Device::with_memory_limit) share the
-/// limit; give each device of a set its own.
+/// sets, such as a `Box<dyn DeviceSet>` that a program's options choose. Each device takes the next
+/// partition of the work (rows, sequences, series or chunks) when it is free, so faster devices do
+/// more. Results do not depend on the number of devices of one kind, except for the order of additions
+/// if a module's documentation says so. Clones of a device with a [limit](Device::with_memory_limit)
+/// share the limit; give each device of a set its own.
 ///
 /// ```
 /// use gridstride::{Device, matmul::matmul};

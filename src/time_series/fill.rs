@@ -131,6 +131,13 @@ impl FromStr for Fill {
             "previous" => Fill::Previous,
             _ => match text.parse::<f64>() {
                 Ok(number) if number.is_nan() => Fill::Nan,
+                // Infinity may be meant.
+                Ok(number)
+                    if number.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) =>
+                {
+                    let message = format!("fill is {text:?}, which is out of the range of f64");
+                    return Err(Error::input("Fill::from_str", message));
+                }
                 Ok(number) => Fill::Value(number),
                 Err(_) => {
                     let message = format!(
@@ -210,6 +217,10 @@ mod tests {
         for (text, part) in [
             ("", "but possible are none, null, previous and a number"),
             ("next", "fill is \"next\", but possible are"),
+            (
+                "-1e400",
+                "fill is \"-1e400\", which is out of the range of f64",
+            ),
             ("count=", "fill is \"\", but possible are"),
             ("counts=0", "\"counts\" is no method"),
             ("0 null", "two results for all methods"),

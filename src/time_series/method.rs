@@ -145,7 +145,8 @@ impl Method {
         }
     }
 
-    /// Returns what the method is, as sentences. That of a rate says what is computed of rates.
+    /// Returns what the method is, as sentences. A method of rates has the sentences of the same method
+    /// of values.
     ///
     /// ```
     /// use gridstride::time_series::Method;
@@ -159,7 +160,7 @@ impl Method {
                 "The 50th percentile: the middle value, or the mean of the two middle values."
             }
             Kind::Percentile(_) => {
-                "The value below which so many of 100 values are, interpolated linearly."
+                "The value below which this percentage of the values is, interpolated linearly."
             }
         }
     }
@@ -176,7 +177,8 @@ impl Method {
         names.join(", ")
     }
 
-    /// Returns what the results count or measure; of a rate that of the same method of values.
+    /// Returns what the results count or measure. A method of rates has the unit of the same method of
+    /// values.
     pub fn unit(&self) -> Unit {
         self.statistic().map_or(Unit::Value, Statistic::unit)
     }

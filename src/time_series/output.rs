@@ -274,8 +274,8 @@ impl<S: BucketState> Summaries<S> {
         self.buckets.results()
     }
 
-    /// Whether [`columns`](Self::columns) takes a method: no percentile and no rate, and a
-    /// statistic that the state of a bucket has.
+    /// Returns whether [`columns`](Self::columns) computes a method: a statistic of values that the
+    /// state of a bucket has. Percentiles and rates are never computed.
     ///
     /// ```
     /// use gridstride::time_series::{Method, Summaries, Summary};

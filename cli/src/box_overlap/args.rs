@@ -19,9 +19,9 @@ const MAX_LIMIT: u64 = 1 << 24;
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
 /// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other
-/// columns are ignored, and --columns names others. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
-/// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
-/// memory.
+/// columns are ignored, and --columns names others. Without minZ and maxZ the boxes are
+/// two-dimensional. Boxes that touch overlap. Pairs are found and written slice by slice, so there may
+/// be more of them than fit in memory.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -130,8 +130,8 @@ pub struct Args {
     )]
     pub seed: u64,
 
-    /// The first set, plain, gzip, zstd or a zip archive of a single file; - is stdin. With
-    /// --generate, the output folder.
+    /// The first set, plain, gzip, bzip2, xz, zstd or a zip archive of a single file; - is stdin.
+    /// With --generate, the output folder.
     #[arg(value_name = "SET1.csv")]
     pub set1: PathBuf,
 

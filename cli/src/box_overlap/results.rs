@@ -86,11 +86,15 @@ impl Results {
         self.largest = counts.iter().copied().max().unwrap_or(0);
         let is_above = |count: &&u32| **count as usize > self.limit;
         self.above_limit = counts.iter().filter(is_above).count();
+        let has_ids = !self.ids.is_empty();
         if let Some(csv) = &mut self.csv {
-            // Of each pair the row, and at least a comma, a digit and the line's end.
+            // Of each pair the row, and at least a comma, a digit and the line's end. Names may be empty.
             let bytes = |(row, &count): (usize, &u32)| {
-                let digits = row.checked_ilog10().unwrap_or(0) + 1;
-                f64::from(count) * f64::from(digits + 3)
+                let least = match has_ids {
+                    true => 2,
+                    false => row.checked_ilog10().unwrap_or(0) + 4,
+                };
+                f64::from(count) * f64::from(least)
             };
             let bytes = counts.iter().enumerate().map(bytes).sum();
             csv.require_space(bytes, "divide the sets into parts")?;

@@ -91,7 +91,7 @@ pub struct Args {
     #[command(flatten)]
     pub devices: DeviceOptions,
 
-    /// The rows, plain, gzip, zstd or a zip archive of a single file; - is stdin.
+    /// The rows, plain, gzip, bzip2, xz, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "ROWS.npy")]
     pub rows: PathBuf,
 

@@ -157,8 +157,8 @@ pub struct Args {
     )]
     pub shape: Shape,
 
-    /// The first sequences of the pairs, FASTA or FASTQ, plain, gzip, zstd or a zip archive of a single file;
-    /// - is stdin.
+    /// The first sequences of the pairs, FASTA or FASTQ, plain, gzip, bzip2, xz, zstd or a zip archive
+    /// of a single file; - is stdin.
     #[arg(value_name = "A.fa")]
     pub a: PathBuf,
 

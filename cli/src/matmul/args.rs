@@ -40,8 +40,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "a", help_heading = "Input")]
     pub n: Option<usize>,
 
-    /// Read A from this file, f32 or f64 in C or Fortran order, plain, gzip, zstd or a zip archive
-    /// of a single file; - is stdin.
+    /// Read A from this file, f16, bf16, f32 or f64 in C or Fortran order, plain, gzip, bzip2, xz,
+    /// zstd or a zip archive of a single file; - is stdin.
     #[arg(long, value_name = "NPY", requires = "b", help_heading = "Input")]
     pub a: Option<PathBuf>,
 

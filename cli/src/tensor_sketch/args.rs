@@ -123,7 +123,8 @@ pub struct Args {
     #[arg(long, value_name = "SVG|PNG", help_heading = "Output")]
     pub plot_tree: Option<PathBuf>,
 
-    /// FASTA or FASTQ files, plain, gzip, zstd or a zip archive of a single file; - is stdin.
+    /// FASTA or FASTQ files, plain, gzip, bzip2, xz, zstd or a zip archive of a single file; - is
+    /// stdin.
     #[arg(required = true, value_name = "FASTA")]
     pub files: Vec<PathBuf>,
 }

@@ -122,7 +122,8 @@ pub struct Args {
     )]
     pub fill: Option<Fills>,
 
-    /// Write all buckets to this file, with their first timestamps as --time-format says; compressed if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
+    /// Write all buckets to this file, with their first timestamps as --time-format says; compressed
+    /// if its name ends in .gz or .zst. - is stdout, and the summary then goes to stderr.
     #[arg(long, value_name = "CSV", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
@@ -168,7 +169,7 @@ pub struct Args {
     )]
     pub seed: u64,
 
-    /// The points, plain, gzip, zstd or a zip archive of a single file; - is stdin.
+    /// The points, plain, gzip, bzip2, xz, zstd or a zip archive of a single file; - is stdin.
     #[arg(value_name = "SERIES.csv", required_unless_present = "generate")]
     pub series: Option<PathBuf>,
 }

@@ -151,9 +151,9 @@ impl TimeBuckets {
         T::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
-    /// Summarises each bucket of one series: all statistics except percentiles and rates, in a form
-    /// that can be [resampled](Summaries::resample) to coarser buckets. The options for methods,
-    /// singletons and filling have no effect.
+    /// Summarises each bucket of one series: all statistics except percentiles, rates, skewness and
+    /// kurtosis, in a form that can be [resampled](Summaries::resample) to coarser buckets. The options
+    /// for methods, singletons and filling have no effect.
     ///
     /// # Errors
     /// Those of [`aggregate`](Self::aggregate).

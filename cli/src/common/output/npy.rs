@@ -10,6 +10,7 @@ use gridstride::device::Element;
 use ndarray::ArrayView2;
 
 use super::OutputFile;
+use super::space::require_temporary_space;
 use crate::common::report::UsageError;
 
 /// A matrix in numpy's format, to which rows are added as they come: its number of rows is written
@@ -57,7 +58,10 @@ impl<T: Element> NpyFile<T> {
     /// smaller.
     pub fn require_space(&mut self, rows: usize, remedy: &str) -> Result<()> {
         let bytes = rows as f64 * self.columns as f64 * size_of::<T>() as f64;
-        self.file.require_space(bytes, remedy)
+        match &self.spool {
+            Some(spool) => require_temporary_space(spool, bytes, remedy),
+            None => self.file.require_space(bytes, remedy),
+        }
     }
 
     /// Adds rows, N×columns.

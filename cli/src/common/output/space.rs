@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::{OutputFile, cannot_write};
 
@@ -15,6 +15,14 @@ impl OutputFile {
             return Ok(());
         };
         check(bytes, free as f64, remedy).map_err(|error| cannot_write(&self.path, error))
+    }
+}
+
+/// As [`OutputFile::require_space`], for a temporary file that takes the bytes as they are.
+pub fn require_temporary_space(file: &File, bytes: f64, remedy: &str) -> Result<()> {
+    match free_space(file) {
+        Some(free) => check(bytes, free as f64, remedy).context("cannot write a temporary file"),
+        None => Ok(()),
     }
 }
 

@@ -473,6 +473,10 @@ impl Places {
         let options = &self.options;
         let zone = demands.zone.as_ref();
         let cell = cells.cell(self.timestamp).trim_ascii();
+        // Also a text that is a time, such as 0.
+        if options.is_null(cell) {
+            return Err(fault(line, "timestamp", cell, "has no time"));
+        }
         let has_comma =
             options.decimal != b'.' && (time::is_number(cell) || cell.contains(&options.decimal));
         let timestamp = match has_comma {
@@ -480,7 +484,6 @@ impl Places {
             true => options.with_point(cell, |cell| time::parse_in(cell, unit, zone)),
         };
         timestamp.map_err(|what| match demands.unit {
-            _ if options.is_null(cell) => fault(line, "timestamp", cell, "has no time"),
             None if time::is_number(cell) => {
                 let unit = unit.name();
                 let what = format!(

@@ -63,6 +63,7 @@ fn sample(
         numbers.extend(cut.take());
         let cell = timestamps.and_then(|place| record.get(place));
         let cell = cell.unwrap_or_default().trim_ascii();
+        let is_null = options.is_null(cell);
         let point = |byte: &u8| {
             if *byte == options.decimal {
                 b'.'
@@ -71,7 +72,7 @@ fn sample(
             }
         };
         let cell: Vec<u8> = cell.iter().map(point).collect();
-        if !cell.is_empty() && time::is_number(&cell) {
+        if !is_null && time::is_number(&cell) {
             cut = String::from_utf8(cell).ok();
         }
     }

@@ -14,8 +14,8 @@ pub(super) enum Format {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Format {
-    /// Returns the format of a text that begins with `start`, without a byte order mark, or `None` if more of the text has to be
-    /// read.
+    /// Returns the format of a text that begins with `start`, without a byte order mark, or `None`
+    /// if more of the text has to be read.
     pub(super) fn of(start: &[u8]) -> Result<Option<Format>, Refused> {
         let is_text = |byte: &&u8| **byte != b'\n' && !is_blank(**byte);
         let Some(first) = start.iter().position(|byte| is_text(&byte)) else {

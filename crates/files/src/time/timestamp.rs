@@ -85,6 +85,8 @@ pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64,
         // As 9999-12-31T23:59:59Z, which is beyond the range of jiff.
         Err(_) if has_offset(text) => Err(OUT_OF_RANGE),
         Err(_) => match (text.parse::<DateTime>(), zone) {
+            // jiff leaves out the zone of a text as 2026-01-31T12:00[Europe/Berlin].
+            (Ok(_), _) if text.contains('[') => Err(unit.neither()),
             (Ok(_), Some(_)) if is_leap_second(text) => Err(LEAP_SECOND),
             (Ok(time), Some(zone)) => of_civil(time, zone),
             (Ok(_), None) => Err(
@@ -110,6 +112,10 @@ pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64,
 /// ```
 pub fn point(text: &str) -> Result<i128, &'static str> {
     let in_utc = || {
+        // jiff would leave out the zone of a text as 2026-01-31T12:00[Europe/Berlin].
+        if text.contains('[') {
+            return None;
+        }
         Offset::UTC
             .to_timestamp(text.parse::<DateTime>().ok()?)
             .ok()
@@ -196,10 +202,15 @@ fn civil(text: &[u8]) -> Option<DateTime> {
     DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()
 }
 
-/// Returns whether a text is a number since 1970, in a unit.
+/// Returns whether a text consists of digits with at most a sign before them and a point among them:
+/// `1769860800.25`, but not the dates `2026-01-31` and `31.01.2026`. An empty text is a number, too.
 pub fn is_number(text: &[u8]) -> bool {
-    text.iter()
-        .all(|c| c.is_ascii_digit() || b"+-.".contains(c))
+    let digits = match text {
+        [b'+' | b'-', digits @ ..] => digits,
+        digits => digits,
+    };
+    let points = digits.iter().filter(|c| **c == b'.').count();
+    points < 2 && digits.iter().all(|c| c.is_ascii_digit() || *c == b'.')
 }
 
 /// Whether the seconds of a time as 23:59:60 or 235960 are 60, which jiff reads as 59.
@@ -228,4 +239,22 @@ const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-
 /// Returns a time as people read it.
 pub fn timestamp(time: i64) -> Timestamp {
     Timestamp::from_nanosecond(time.into()).expect("an i64 is within its range")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_no_numbers() {
+        for text in ["1769860800", "-5", "+5", "1769860800.25", ""] {
+            assert!(is_number(text.as_bytes()), "{text}");
+        }
+        for text in ["2026-01-31", "31.01.2026", "1-2", "noon"] {
+            assert!(!is_number(text.as_bytes()), "{text}");
+        }
+        let day = parse_in(b"1970-01-02", Unit::Ns, Some(&TimeZone::UTC));
+        assert_eq!(day, Ok(86_400 * SECOND));
+        assert!(point("1970-01-02T12:00[Europe/Berlin]").is_err());
+    }
 }
