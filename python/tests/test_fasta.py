@@ -91,7 +91,7 @@ def test_alphabets():
 
 
 def test_refused(tmp_path):
-    with pytest.raises(ValueError, match="record 2 \\(second\\), line 5: letter 5 is 'N' \\(byte 78\\), .*unknown='skip'") as raised:
+    with pytest.raises(ValueError, match="record 2 \\(second\\), line 5: letter 6 is 'N' \\(byte 78\\), .*unknown='skip'") as raised:
         fasta.read(io.BytesIO(b">first\nA\n>second\nGAT\nTAN\n"))
     assert raised.value.index == 1
     with pytest.raises(ValueError, match="it is not FASTA or FASTQ: it begins with 'A', not with '>'"):

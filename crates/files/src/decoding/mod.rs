@@ -1,12 +1,14 @@
-//! Decodes compressed files: tells their [`Format`], decompresses [`gzip`] and bgzip, and turns errors
+//! Decodes compressed files: tells their [`Format`], decompresses [`gzip`], bgzip and [`bzip2`](bzip2()), and turns errors
 //! of any decoder into sentences that name the place and a remedy ([`Decoding`]).
 
+mod bzip2;
 mod counted;
 mod format;
 mod gzip;
 
 use std::io::{self, ErrorKind, Read};
 
+pub use bzip2::{Bzip2, bzip2};
 pub use counted::Counted;
 pub use format::Format;
 pub use gzip::{Gzip, gzip};

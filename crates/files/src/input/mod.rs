@@ -9,7 +9,6 @@ use std::io::{self, BufReader, Read, copy};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use bzip2::bufread::MultiBzDecoder;
 use liblzma::bufread::XzDecoder;
 
 use crate::Monitor;
@@ -112,11 +111,7 @@ fn content_of(
     match format {
         Format::Plain => Ok(Box::new(raw)),
         Format::Gzip => Ok(Box::new(decoding::gzip(buffered(raw), warn))),
-        Format::Bzip2 => Ok(Box::new(Decoding::new(
-            "bzip2",
-            MultiBzDecoder::new(Counted::new(buffered(raw))),
-            MultiBzDecoder::get_ref,
-        ))),
+        Format::Bzip2 => Ok(Box::new(decoding::bzip2(buffered(raw), warn))),
         Format::Xz => Ok(Box::new(Decoding::new(
             "xz",
             XzDecoder::new_multi_decoder(Counted::new(buffered(raw))),
