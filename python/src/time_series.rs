@@ -234,6 +234,9 @@ fn fills_of(py: Python<'_>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<Fills> 
     let Some(fill) = fill else {
         return Ok(Fills::default());
     };
+    if let Ok(text) = fill.extract::<&str>() {
+        return text.parse().or_raise(py, AGGREGATE);
+    }
     let Ok(of_methods) = fill.cast::<PyDict>() else {
         return Ok(fill_of(py, fill)?.into());
     };

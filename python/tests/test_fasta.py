@@ -130,3 +130,14 @@ def test_fastq(tmp_path, compress):
 def test_records_are_never_merged(text, said, unknown):
     with pytest.raises(ValueError, match=said):
         fasta.read(io.BytesIO(text), unknown=unknown)
+
+
+def test_files_that_are_no_binary_files(tmp_path):
+    path = tmp_path / "records.fa"
+    path.write_bytes(TEXT)
+    for source in path.open(), io.StringIO(">a\nACGT\n"):
+        with source, pytest.raises(TypeError, match="the file is open as text: open it as binary"):
+            fasta.read(source)
+    for source in b">a\nACGT\n", None:
+        with pytest.raises(TypeError, match=f"the source is a {type(source).__name__}, and has to be a path or a binary file"):
+            fasta.read(source)

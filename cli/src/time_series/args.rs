@@ -56,8 +56,8 @@ pub struct Args {
     )]
     pub methods: Vec<Method>,
 
-    /// A time at which a bucket begins, as 2026-01-31 or 2026-01-31T12:00:00Z, in UTC unless it has an
-    /// offset, or a number in the unit of the timestamps.
+    /// A time at which a bucket begins, as 2026-01-31 or 2026-01-31T12:00:00Z, in UTC or the
+    /// zone of --zone unless it has an offset, or a number in the unit that --unit says.
     #[arg(
         long,
         value_name = "TIME",

@@ -310,8 +310,7 @@ fn units_are_told_by_the_sizes() {
         (&["1769860800000"], "ms"),
         (&["1769860800000000"], "us"),
         (&["1769860800000000000"], "ns"),
-        // A missing time, and texts.
-        (&["0", "1769860800", "1769860801"], "s"),
+        // With texts.
         (&["1769860800000", "2026-01-31T12:00:00.25Z"], "ms"),
     ] {
         let rows: Vec<_> = times.iter().map(|time| format!("{time},1\n")).collect();
@@ -337,6 +336,16 @@ fn units_are_told_by_the_sizes() {
     }
     let found = PROGRAM.json(&["--every", "1d", ROOMS]);
     assert_eq!(found["unit"], serde_json::Value::Null);
+
+    // A missing time is read and said, a date among numbers is refused.
+    let text = "timestamp,value\n0,1\n1769860800,1\n1769860801,1\n";
+    let file = folder.file("units.csv", text);
+    let said = "1 timestamps are not from 1990 to 2100 in s, which is the unit of the others by their sizes: the first one is 0";
+    let shown = PROGRAM.warn(&["--every", "1d", &file], &[said]);
+    says(&shown, &["timestamps: in s, as their sizes tell\n"]);
+    let file = folder.file("units.csv", text.replace("\n0,", "\n20260131,"));
+    let said = "20260131 looks like the date 2026-01-31";
+    PROGRAM.refuse(&["--every", "1d", &file], &[said]);
 }
 
 /// Numbers that are not plausible in one unit were once taken for nanoseconds.

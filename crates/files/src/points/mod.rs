@@ -87,6 +87,8 @@ pub struct Rows {
     pub unit: Option<Unit>,
     /// Values that are whole numbers and were rounded, if there are any.
     pub rounded: Option<Rounded>,
+    /// How many timestamps are numbers outside of 1990 to 2100 in the unit that was told, and the first.
+    pub implausible: Option<(u64, String)>,
     columns: Columns,
     value_names: Vec<String>,
     /// The series, if the file has any.
@@ -117,6 +119,13 @@ impl Rows {
             monitor.warn(&format!(
                 "{path}: {count} values are whole numbers beyond 2^53 that f64 does not have, and are rounded: the \
                  first one, {text}, is read as {number}"
+            ));
+        }
+        if let (Some((count, first)), Some(unit)) = (&rows.implausible, rows.unit) {
+            let path = path.display();
+            monitor.warn(&format!(
+                "{path}: {count} timestamps are not from 1990 to 2100 in {unit}, which is the unit of the others by \
+                 their sizes: the first one is {first}"
             ));
         }
         Ok(rows)
@@ -181,11 +190,13 @@ fn parse_in(
     };
     let table = records::read(source, options, begin)?;
     if let Some(number) = &table.first_implausible
-        && !unit::is_few(table.implausible, table.columns.len())
+        && (unit::means_another(number) || !unit::is_few(table.implausible, table.columns.len()))
     {
         bail!("{}", unit::untold(number));
     }
+    let count = table.implausible;
     Ok(Rows {
+        implausible: table.first_implausible.map(|first| (count, first)),
         unit: table.has_numbers.then_some(unit),
         rounded: table.rounded,
         columns: table.columns,
@@ -244,8 +255,16 @@ impl PointTable {
         let cell = cells.cell(self.places.timestamp).trim_ascii();
         if time::is_number(cell) {
             part.implausible += 1;
-            part.first_implausible.get_or_insert_with(|| shown(cell));
+            keep(&mut part.first_implausible, shown(cell));
         }
+    }
+}
+
+/// Keeps the first number, or the first one that means something else.
+fn keep(first: &mut Option<String>, number: String) {
+    let is_worse = |kept: &String| !unit::means_another(kept) && unit::means_another(&number);
+    if first.as_ref().is_none_or(is_worse) {
+        *first = Some(number);
     }
 }
 
@@ -315,7 +334,9 @@ impl Table for PointTable {
     fn add(&mut self, part: Part) -> Result<(), Fault> {
         self.has_numbers |= part.has_numbers;
         self.implausible += part.implausible;
-        self.first_implausible = self.first_implausible.take().or(part.first_implausible);
+        if let Some(number) = part.first_implausible {
+            keep(&mut self.first_implausible, number);
+        }
         add_rounded(&mut self.rounded, part.rounded);
         let mut fault: Option<Fault> = None;
         let mut runs = Vec::new();

@@ -95,18 +95,25 @@ fn of_numbers(numbers: &[String]) -> Result<Option<Unit>> {
         .max_by_key(|(count, _)| *count)
         .expect("there are units");
     let others = numbers.len() - most;
-    if most > others && is_few(others as u64, numbers.len() as u64) {
+    let mut implausible = numbers
+        .iter()
+        .filter(|number| plausible_unit(number) != Some(unit));
+    let other = implausible.clone().find(|number| means_another(number));
+    if other.is_none() && most > others && is_few(others as u64, numbers.len() as u64) {
         return Ok(Some(unit));
     }
-    let other = numbers
-        .iter()
-        .find(|number| plausible_unit(number) != Some(unit));
-    bail!("{}", untold(other.unwrap_or(first)));
+    bail!("{}", untold(other.or(implausible.next()).unwrap_or(first)));
 }
 
 /// Returns whether so many of the timestamps may be implausible.
 pub fn is_few(implausible: u64, all: u64) -> bool {
     implausible <= (all / FEW).max(1)
+}
+
+/// Returns whether a number that is implausible in a unit looks like a date, such as 20240131, or is
+/// plausible in another unit. A single one is an error: it is no missing time.
+pub fn means_another(number: &str) -> bool {
+    date(number).is_some() || plausible_unit(number).is_some()
 }
 
 /// Returns whether a time is from 1990 to 2100.
