@@ -122,6 +122,15 @@ def test_mixed_labels_name_the_column_and_the_cure():
             labels_of(series)
     with pytest.raises(TypeError, match="aggregate: series has labels of list, which cannot be hashed: convert them"):
         labels_of([[1], [2]])
+
+    class Incomparable:
+        __hash__ = None
+
+        def __eq__(self, other):
+            raise ValueError("not comparable")
+
+    with pytest.raises(TypeError, match="aggregate: series has labels of Incomparable, which cannot be hashed: convert them"):
+        labels_of([Incomparable(), Incomparable()])
     with pytest.raises(TypeError, match="aggregate: series has labels of complex, which cannot be sorted: convert them"):
         labels_of([1j, 2j])
 

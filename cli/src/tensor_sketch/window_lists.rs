@@ -7,7 +7,7 @@ use anyhow::Result;
 use files::text::visible;
 
 use super::args::Args;
-use crate::common::output::OutputFile;
+use crate::common::output::{Compression, OutputFile, endings};
 
 /// Text that is written in one go.
 const BLOCK: usize = 1 << 16;
@@ -40,14 +40,19 @@ pub fn counts_of(args: &Args) -> Option<PathBuf> {
 /// Returns the path of a list beside a file, or `None` if the sketches go to a stream.
 fn beside(out: Option<&Path>, ending: &str) -> Option<PathBuf> {
     let out = out.filter(|out| *out != Path::new("-") && (out.is_file() || !out.exists()))?;
-    let is_compressed = out
-        .extension()
-        .is_some_and(|end| end == "gz" || end == "zst");
-    let plain = match is_compressed {
-        true => out.with_extension(""),
-        false => out.to_owned(),
+    let (format, compression) = endings(out);
+    let plain = match compression {
+        Compression::Plain => out.to_owned(),
+        _ => out.with_extension(""),
     };
-    Some(plain.with_extension(ending))
+    let mut list = match format.as_deref() {
+        Some("npy") => plain.with_extension(""),
+        _ => plain,
+    }
+    .into_os_string();
+    list.push(".");
+    list.push(ending);
+    Some(list.into())
 }
 
 impl WindowLists {

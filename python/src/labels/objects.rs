@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -90,7 +90,17 @@ fn is_missing(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyInt>() {
         return Ok(false);
     }
-    Ok(object.is_none() || !object.eq(object).unwrap_or(false))
+    if object.is_none() {
+        return Ok(true);
+    }
+    match object.eq(object) {
+        Ok(is_equal) => Ok(!is_equal),
+        // Whatever else cannot be compared cannot be hashed either, which is said next.
+        Err(error) if error.is_instance_of::<PyException>(object.py()) => {
+            Ok(object.get_type().name()? == "NAType")
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns what is compared with each other: all numbers are, and otherwise objects of one type.

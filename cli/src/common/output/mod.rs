@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 pub use distance_table::{DistanceTable, add_name};
 pub use distinct::check_outputs;
-pub use format::{Format, endings};
+pub use format::{Compression, Format, endings};
 pub use npy::NpyFile;
 use place::Place;
 use sink::Sink;

@@ -69,7 +69,9 @@ impl<R: Read> Chunks<R> {
             true => FORMAT,
             false => length,
         };
-        buffer.resize(buffer.len().max(self.size).max(least), 0);
+        // A buffer that held a long record is not kept as long as that.
+        buffer.resize(self.size.max(least), 0);
+        buffer.shrink_to(4 * self.size);
         buffer[..length].copy_from_slice(&self.rest);
         self.rest.clear();
         loop {
