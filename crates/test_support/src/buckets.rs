@@ -51,7 +51,7 @@ pub fn apart(method: Method, result: f64) -> f64 {
 }
 
 /// Compares a result with the reference: sums and the statistics made of sums up to the bounds of
-/// [`bound`], all else exactly.
+/// `bound`, all else exactly.
 #[track_caller]
 pub fn compare<'a, T: Value>(
     found: &Aggregates,
