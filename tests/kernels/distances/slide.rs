@@ -266,27 +266,27 @@ fn wrong_arguments_are_refused() {
     for (offsets, index, message) in [
         (
             &[][..],
-            0,
+            None,
             "there are no offsets: all rows together have the offsets 0 and 3",
         ),
         (
             &[1, 3],
-            0,
+            Some(0),
             "the offsets go from 1 to 3, and have to go from 0 to the number of rows, 3",
         ),
         (
             &[0, 2, 1, 3],
-            2,
+            Some(2),
             "offset 1 at index 2 is below the one before it, 2",
         ),
         (
             &[0, 2],
-            1,
+            Some(1),
             "the offsets go from 0 to 2, and have to go from 0 to the number of rows, 3",
         ),
     ] {
         let found = Windows::new(rows.view(), offsets);
-        assert_error!(&found, Error::InvalidInput { index: Some(found), .. } if *found == index);
+        assert_error!(&found, Error::InvalidInput { index: found, .. } if *found == index);
         fails_with(found, format!("Windows::new: {message}"));
     }
     let (other, mut bad) = (Array2::<f32>::zeros((3, 4)), rows.clone());
