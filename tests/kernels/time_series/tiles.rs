@@ -4,7 +4,7 @@
 use gridstride::time_series::{Method, Nan, TimeBuckets};
 use ndarray::Array1;
 
-use super::{Number, check, check_one, size, statistics, timestamps_of, values};
+use super::{Number, check, check_one, size, statistics, summarised, timestamps_of, values};
 use crate::common::{Random, devices, fails};
 use crate::in_every_type;
 
@@ -17,11 +17,10 @@ in_every_type! { in_f32 f32, in_f64 f64: {
     tiles_within_a_bucket
 } }
 
-fn aggregations(every: i64) -> [TimeBuckets; 2] {
-    [
-        TimeBuckets::every(every).methods(&[Method::MEAN]),
-        TimeBuckets::every(every).methods(&statistics()),
-    ]
+/// One for each state of a bucket, which have their own kernels.
+fn aggregations(every: i64) -> [TimeBuckets; 3] {
+    let methods = [vec![Method::MEAN], summarised(), statistics()];
+    methods.map(|methods| TimeBuckets::every(every).methods(&methods))
 }
 
 /// Buckets of 1, 2, 7 and more points, in one tile and in several.
@@ -101,6 +100,7 @@ fn long_buckets_among_short_ones<T: Number>() {
     for device in devices() {
         for methods in [
             &statistics()[..],
+            &summarised(),
             &[Method::MEAN.rate()],
             &[Method::STD.rate()],
         ] {
@@ -168,7 +168,12 @@ fn tiles_within_a_bucket<T: Number>() {
         values[index] = T::of(value);
     }
     for device in devices() {
-        for methods in [&statistics()[..], &[Method::MEAN], &[Method::STD.rate()]] {
+        for methods in [
+            &statistics()[..],
+            &summarised(),
+            &[Method::MEAN],
+            &[Method::STD.rate()],
+        ] {
             for nan in [Nan::Skip, Nan::Propagate] {
                 for every in [5000, 10_000] {
                     let aggregation = TimeBuckets::every(every).methods(methods).nan(nan);
@@ -181,8 +186,13 @@ fn tiles_within_a_bucket<T: Number>() {
             for value in [f64::NAN, 1e150, 1e-200] {
                 let mut values = Array1::from_elem(points, T::of(0.5));
                 values[index] = T::of(value);
-                for nan in [Nan::Skip, Nan::Propagate] {
-                    let aggregation = TimeBuckets::every(10_000).methods(&statistics()).nan(nan);
+                for (nan, methods) in [
+                    (Nan::Skip, statistics()),
+                    (Nan::Propagate, statistics()),
+                    (Nan::Skip, summarised()),
+                    (Nan::Propagate, summarised()),
+                ] {
+                    let aggregation = TimeBuckets::every(10_000).methods(&methods).nan(nan);
                     check_one(&device, &aggregation, &timestamps, &values);
                 }
             }
