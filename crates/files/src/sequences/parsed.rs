@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use super::chunks::{Chunk, End};
 use super::fastq;
@@ -130,6 +130,9 @@ impl Parser<'_> {
                 Ok(None) => return Ok(()),
                 Err(failure) => {
                     if let Some(header) = failure.header {
+                        // The header itself may be refused.
+                        let before = memchr_iter(b'\n', &rest[..header.start]).count();
+                        self.parsed.lines = lines + before as u64;
                         self.begin_record(&rest[header])?;
                     }
                     self.parsed.lines = lines + failure.lines;

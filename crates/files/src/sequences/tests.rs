@@ -191,6 +191,8 @@ fn texts_of_no_format() {
             ">a\r\nAC\n>b\rGG\n",
             &format!("record 1 (a), line 3: {carriage_returns}"),
         ),
+        // A record that is also cut short.
+        ("\n\n@a\rb\nAC\n", &format!("line 3: {carriage_returns}")),
         (
             &header,
             "record 1 (a), line 3: the header has more than 1048576 bytes",
