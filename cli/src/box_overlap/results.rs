@@ -69,7 +69,7 @@ impl Results {
         self.csv.is_none() && self.npy.is_none() && self.shown.len() == SHOWN
     }
 
-    /// Refuses a matrix of so many boxes for which the disk has no space.
+    /// Returns an error if the disk has no space for a matrix of `boxes` rows.
     pub fn require_space(&mut self, boxes: usize) -> Result<()> {
         match &mut self.npy {
             Some(npy) => npy.require_space(boxes, "choose a smaller --limit"),

@@ -63,9 +63,12 @@ def read(
     >>> sequences[1]
     array([1, 1], dtype=uint8)
     """
-    if isinstance(source, io.TextIOBase):
+    if isinstance(source, str | os.PathLike):
+        text: str | bytes = os.fsdecode(source)
+    elif isinstance(source, io.TextIOBase):
         raise TypeError("fasta.read: the file is open as text: open it as binary, such as open(path, 'rb')")
-    if not isinstance(source, str | os.PathLike) and not hasattr(source, "read"):
+    elif hasattr(source, "read"):
+        text = source.read()
+    else:
         raise TypeError(f"fasta.read: the source is a {type(source).__name__}, and has to be a path or a binary file")
-    text = os.fsdecode(source) if isinstance(source, str | os.PathLike) else source.read()
     return Records(*_core.read_fasta(text, alphabet=alphabet, unknown=unknown))

@@ -21,8 +21,8 @@ impl DistanceTable {
         Ok(DistanceTable(OutputFile::create(path)?))
     }
 
-    /// Refuses a table of so many distances for which the disk has no space. `remedy` says how it
-    /// becomes smaller.
+    /// Returns an error if the disk has no space for a table of `distances` numbers. `remedy` says how
+    /// the table becomes smaller.
     pub fn require_space(&mut self, distances: f64, remedy: &str) -> Result<()> {
         // The shortest are a tab and a digit.
         self.0.require_space(2.0 * distances, remedy)

@@ -9,8 +9,9 @@ use super::format::Format;
 use super::place::Place;
 use crate::common::report::UsageError;
 
-/// Refuses outputs whose names promise another format, that name the same file or an input, and a
-/// second use of stdin or stdout. Each output comes with the name of its option and with its format.
+/// Returns an error if the name of an output has the ending of another format, if two outputs or an
+/// output and an input are the same file, or if stdin or stdout is used twice. Each output comes with
+/// the name of its option and with its format.
 pub fn check_outputs(outputs: &[(&str, Option<&Path>, Format)], inputs: &[&Path]) -> Result<()> {
     let stdin = Path::new("-");
     if inputs.iter().filter(|input| **input == stdin).count() > 1 {

@@ -61,8 +61,8 @@ impl Format {
         }
     }
 
-    /// Refuses a name whose ending promises another format. A name without an ending, or with one
-    /// that no format has, such as that of a temporary file, promises nothing.
+    /// Returns an error if the ending of a name belongs to another format. A name without an ending, or
+    /// with an ending of no format, such as that of a temporary file, is accepted.
     pub fn check(self, option: &str, path: &Path) -> Result<()> {
         let (ending, _) = endings(path);
         let is_format = |ending: &&str| {
@@ -84,8 +84,7 @@ impl Format {
     }
 }
 
-/// Returns the ending of a name, in lower case and without that of a compression, and the
-/// compression.
+/// Returns the ending of a name in lower case and its compression. For `a.csv.gz` the ending is `csv`.
 pub fn endings(path: &Path) -> (Option<String>, Compression) {
     let ending = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     let last = ending(path);

@@ -54,8 +54,8 @@ impl<T: Element> NpyFile<T> {
         Ok(npy)
     }
 
-    /// Refuses a matrix of so many rows for which the disk has no space. `remedy` says how it becomes
-    /// smaller.
+    /// Returns an error if the disk has no space for a matrix of `rows` rows. `remedy` says how the
+    /// matrix becomes smaller.
     pub fn require_space(&mut self, rows: usize, remedy: &str) -> Result<()> {
         let bytes = rows as f64 * self.columns as f64 * size_of::<T>() as f64;
         match &self.spool {

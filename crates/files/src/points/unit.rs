@@ -16,7 +16,7 @@ const SAMPLE: u64 = 1 << 16;
 /// Times that are taken for plausible: from 1990 to 2100.
 const PLAUSIBLE: Range<i64> = 631_152_000 * time::SECOND..4_102_444_800 * time::SECOND;
 
-/// One in so many timestamps may be implausible, such as a 0 for a missing time.
+/// Of this number of timestamps one may be implausible, such as a 0 for a missing time.
 const FEW: u64 = 100;
 
 /// Returns the unit of the timestamps at the start of a file, and the whole of the file.
@@ -105,7 +105,7 @@ fn of_numbers(numbers: &[String]) -> Result<Option<Unit>> {
     bail!("{}", untold(other.or(implausible.next()).unwrap_or(first)));
 }
 
-/// Returns whether so many of the timestamps may be implausible.
+/// Returns whether `implausible` of `all` timestamps are few enough to accept.
 pub fn is_few(implausible: u64, all: u64) -> bool {
     implausible <= (all / FEW).max(1)
 }
