@@ -16,7 +16,7 @@ use clap::Parser;
 use common::{Random, Times, Where, time, time_whole};
 use gridstride::device::{DeviceArray, DeviceKind};
 use gridstride::time_series::{
-    Aggregates, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
+    Aggregates, Fill, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
 };
 use gridstride::{Device, Result};
 use ndarray::{Array1, Ix1, s};
@@ -81,6 +81,12 @@ fn main() -> Result<()> {
     data.measure(&args, "median", &one, EVERY, &[Method::MEDIAN])?;
     data.measure(&args, "mean of rates", &one, EVERY, &[Method::MEAN.rate()])?;
     for (name, every) in [
+        ("kurtosis", EVERY),
+        ("kurtosis, buckets of 1000", 1000 * STEP),
+    ] {
+        data.measure(&args, name, &one, every, &[Method::KURT])?;
+    }
+    for (name, every) in [
         ("of 1 point", STEP),
         ("of 1000", 1000 * STEP),
         ("of 10⁶", 1_000_000 * STEP),
@@ -110,7 +116,18 @@ fn main() -> Result<()> {
     let irregular = Data::new(&device, irregular, data.values)?;
     irregular.measure(&args, "mean, random gaps", &one, EVERY, &MEAN)?;
     irregular.measure(&args, "eight, random gaps", &one, EVERY, &EIGHT)?;
-    irregular.measure(&args, "median, random gaps", &one, EVERY, &[Method::MEDIAN])
+    irregular.measure(&args, "median, random gaps", &one, EVERY, &[Method::MEDIAN])?;
+    // A third of these buckets have no points, and the deviations of most others are NaN.
+    let short = TimeBuckets::every(STEP).methods(&EIGHT);
+    for (name, fill) in [
+        ("eight, no fill", Fill::None),
+        ("eight, fill with NaN", Fill::Nan),
+        ("eight, fill with previous", Fill::Previous),
+    ] {
+        let with = short.clone().fill(fill);
+        irregular.measure_with(&args, name, &one, STEP, &with)?;
+    }
+    Ok(())
 }
 
 /// A point each 5 seconds.
@@ -157,12 +174,23 @@ impl<T: Value> Data<T> {
         methods: &[Method],
     ) -> Result<()> {
         let with = TimeBuckets::every(every).methods(methods);
+        self.measure_with(args, name, offsets, every, &with)
+    }
+
+    fn measure_with(
+        &self,
+        args: &Args,
+        name: &str,
+        offsets: &[usize],
+        every: i64,
+        with: &TimeBuckets,
+    ) -> Result<()> {
         let call = || with.aggregate_series_device(offsets, &self.there.0, &self.there.1);
         let (times, found) = time(&self.device, args.runs, &call)?;
         let found = found.download()?;
-        self.check(name, offsets, every, &with, &found)?;
+        self.check(name, offsets, every, with, &found)?;
         let points = self.timestamps.len() * (size_of::<i64>() + size_of::<T>());
-        let bytes = points + found.len() * size_of::<f64>() * (1 + methods.len());
+        let bytes = points + found.len() * size_of::<f64>() * (1 + found.columns().len());
         println!(
             "{name:<28} {:>10} {:>22} {:>7.0}",
             found.len(),

@@ -59,8 +59,9 @@ pub use reduce::{Buckets, Results, reduce, shared_bytes as reduce_shared_bytes};
 pub use reports::{REPORTS, Report, Reports, TOTAL};
 pub use round::{ROUND_THREADS, round};
 pub use rows::{
-    Counts, Filling, NONE, fill_buckets, filled_lengths, keep_buckets, kept_indices, pick_f64,
-    pick_i64, reorder_f32, reorder_f64, reorder_i64, series_keys, time_keys,
+    Counts, Filling, GAP, Repeated, fill_buckets, filled_lengths, keep_buckets, keep_results,
+    kept_indices, pick_f64, pick_i64, pick_previous, reorder_f32, reorder_f64, reorder_i64,
+    series_keys, time_keys,
 };
 pub use segments::Pieces;
 pub use series::{BOUND_THREADS, bound_tiles, buckets_of_series, mark_series};

@@ -5,8 +5,9 @@ use cuda_std::prelude::*;
 use crate::floor::Floor;
 use crate::search::partition_point;
 
-/// An index that stands for none.
-pub const NONE: u64 = u64::MAX;
+/// The bit of a filled bucket's index that says that the bucket has no points. The other bits are
+/// then the index of the last bucket before with points.
+pub const GAP: u64 = 1 << 63;
 
 #[inline(always)]
 unsafe fn pick<T: Copy>(
@@ -21,7 +22,7 @@ unsafe fn pick<T: Copy>(
             let index = indices.at(place);
             to.set(
                 place,
-                if index == NONE {
+                if index & GAP != 0 {
                     otherwise
                 } else {
                     from.at(index as usize)
@@ -31,7 +32,7 @@ unsafe fn pick<T: Copy>(
     }
 }
 
-/// Picks elements by index; there may be [`NONE`].
+/// Picks elements by index, and `otherwise` for indices with [`GAP`].
 ///
 /// # Safety
 /// Other indices are below the length of `from`, and there is room for each.
@@ -58,12 +59,12 @@ pub unsafe fn pick_i64(
     otherwise: i64,
     to: DeviceSliceMut<i64>,
 ) {
-    // SAFETY: by the contract of `pick_f64`, which this kernel shares, indices but `NONE` are below
-    // the length of `from`, and there is room for each.
+    // SAFETY: by the contract of `pick_f64`, which this kernel shares, indices without `GAP` are
+    // below the length of `from`, and there is room for each.
     unsafe { pick(from, indices, otherwise, to) }
 }
 
-/// [`pick_f64`] of `f32`, by indices of 32 bits, none of which is [`NONE`].
+/// [`pick_f64`] of `f32`, by indices of 32 bits, without gaps.
 ///
 /// # Safety
 /// `order` has indices below the length of `from`, and there is room for each.
@@ -242,11 +243,10 @@ pub struct Filling {
     pub starts: DeviceSlice<i64>,
     /// The buckets.
     pub floor: Floor,
-    /// Whether a bucket without points is the one before it: 0 or 1.
-    pub is_previous: u32,
 }
 
-/// The first timestamp of each filled bucket, and the bucket whose results it has.
+/// The first timestamp of each filled bucket, and its index: that of the last bucket with points at
+/// or before it, with [`GAP`] if that is another one.
 ///
 /// # Safety
 /// There is room for each filled bucket.
@@ -278,14 +278,98 @@ pub unsafe fn fill_buckets(
         let bucket = next - 1;
         // SAFETY: a bucket of the series, and room for each filled one.
         unsafe {
-            let is_there = filling.starts.at(bucket) == start;
+            let gap = if filling.starts.at(bucket) == start {
+                0
+            } else {
+                GAP
+            };
             filled_starts.set(place, start);
-            indices.set(
+            indices.set(place, bucket as u64 | gap);
+        }
+    }
+}
+
+/// 1 for each result that is not NaN, else 0.
+///
+/// # Safety
+/// There is room for each result.
+#[kernel]
+pub unsafe fn keep_results(results: DeviceSlice<f64>, kept: DeviceSliceMut<u32>) {
+    for bucket in thread::grid_stride(results.len()) {
+        // SAFETY: below the lengths.
+        unsafe { kept.set(bucket, !results.at(bucket).is_nan() as u32) };
+    }
+}
+
+/// The results of buckets, and which of them are not NaN.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, DeviceParam)]
+pub struct Repeated {
+    /// The first bucket of each series, and the number of buckets.
+    pub offsets: DeviceSlice<u64>,
+    /// One for each bucket.
+    pub results: DeviceSlice<f64>,
+    /// The number of results before each bucket that are not NaN, and the number of all of them.
+    pub before: DeviceSlice<u64>,
+    /// The buckets whose results are not NaN. Not read if these are all buckets.
+    pub kept: DeviceSlice<u64>,
+}
+
+impl Repeated {
+    /// The last result at or before a bucket, in its series, that is not NaN; else NaN. The time does
+    /// not depend on how many results before are NaN.
+    ///
+    /// # Safety
+    /// The bucket is one of the series.
+    #[inline(always)]
+    unsafe fn last(&self, bucket: usize) -> f64 {
+        // SAFETY: a bucket.
+        let result = unsafe { self.results.at(bucket) };
+        if !result.is_nan() {
+            return result;
+        }
+        // SAFETY: there is one more than buckets.
+        let before = unsafe { self.before.at(bucket) };
+        if before == 0 {
+            return result;
+        }
+        // SAFETY: below the number of buckets that are kept.
+        let last = unsafe { self.kept.at(before as usize - 1) };
+        // The series that `last` belongs to ends behind the bucket, or before it.
+        let next = partition_point(0..self.offsets.len(), |series| {
+            // SAFETY: below the length.
+            unsafe { self.offsets.at(series) <= last }
+        });
+        // SAFETY: `last` is below the last offset.
+        if unsafe { self.offsets.at(next) } <= bucket as u64 {
+            return result;
+        }
+        // SAFETY: a bucket.
+        unsafe { self.results.at(last as usize) }
+    }
+}
+
+/// Picks results by index. For indices with [`GAP`], the last result before that is not NaN.
+///
+/// # Safety
+/// The other bits of indices are buckets, and there is room for each.
+#[kernel]
+pub unsafe fn pick_previous(
+    repeated: Repeated,
+    indices: DeviceSlice<u64>,
+    to: DeviceSliceMut<f64>,
+) {
+    for place in thread::grid_stride(indices.len()) {
+        // SAFETY: below the lengths, and buckets.
+        unsafe {
+            let index = indices.at(place);
+            let bucket = (index & !GAP) as usize;
+            to.set(
                 place,
-                if is_there || filling.is_previous != 0 {
-                    bucket as u64
+                if index & GAP != 0 {
+                    repeated.last(bucket)
                 } else {
-                    NONE
+                    repeated.results.at(bucket)
                 },
             );
         }

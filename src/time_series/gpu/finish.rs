@@ -1,7 +1,8 @@
 //! Buckets dropped and filled, on the device.
 
-use ndarray::{Array1, Ix1};
-use time_series_kernels::{self as kernels, Counts, Filling, NONE};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
+use ndarray::Ix1;
+use time_series_kernels::{self as kernels, Counts, Filling, Repeated};
 
 use super::kernels::MODULE;
 use super::timeline::Timeline;
@@ -51,10 +52,7 @@ fn kept(options: &TimeBuckets, mut found: DeviceAggregates) -> Result<DeviceAggr
     let before = exclusive_sums(&is_kept)?;
     let before_on_host = before.to_vec()?;
     let count = before_on_host[len] as usize;
-    let mut indices = device.alloc::<u64>(count)?;
-    let arguments = (before.slice(), indices.slice_mut());
-    // SAFETY: a place for each bucket that is kept.
-    unsafe { device.launch(MODULE, &kernels::kept_indices, config, arguments)? };
+    let indices = kept_indices(&before, count)?;
     let mut starts = device.alloc::<i64>(count)?;
     let (all, to) = (found.starts.buffer().slice(), starts.slice_mut());
     let (config, arguments) = (tuning::grid_stride(count), (all, indices.slice(), 0, to));
@@ -64,18 +62,31 @@ fn kept(options: &TimeBuckets, mut found: DeviceAggregates) -> Result<DeviceAggr
     let offsets = found.offsets.get()?.iter();
     let offsets = collected(offsets.map(|&offset| before_on_host[offset] as usize))?;
     found.offsets = DeviceOffsets::Host(offsets);
-    picked(found, starts, |_| (&indices, f64::NAN))
+    picked(found, starts, |column, _, to| {
+        pick(column, &indices, f64::NAN, to)
+    })
 }
 
-/// Returns the buckets with these starts. `pick` returns the indices of a column, and the number of
-/// buckets whose index is [`NONE`].
-fn picked<'a>(
+/// Returns the indices of the `count` buckets that are kept, from the number of those before each.
+fn kept_indices(before: &Buffer<u64>, count: usize) -> Result<Buffer<u64>> {
+    let device = before.device();
+    let mut indices = device.alloc::<u64>(count)?;
+    let config = tuning::grid_stride(before.len() - 1);
+    let arguments = (before.slice(), indices.slice_mut());
+    // SAFETY: a place for each bucket that is kept. The buffers are on this device and freed after the
+    // kernel has run.
+    unsafe { device.launch(MODULE, &kernels::kept_indices, config, arguments)? };
+    Ok(indices)
+}
+
+/// Returns the buckets with these starts. `pick` writes a column from its results, given the number of
+/// the column.
+fn picked(
     found: DeviceAggregates,
     starts: Buffer<i64>,
-    pick: impl Fn(usize) -> (&'a Buffer<u64>, f64),
+    pick: impl Fn(DeviceSlice<f64>, usize, DeviceSliceMut<f64>) -> Result<()>,
 ) -> Result<DeviceAggregates> {
     let (device, len) = (starts.device().clone(), starts.len());
-    let config = tuning::grid_stride(len);
     let size = len.saturating_mul(found.methods.len());
     let mut columns = DeviceColumns {
         elements: device.alloc::<f64>(size)?,
@@ -83,12 +94,7 @@ fn picked<'a>(
     };
     for index in 0..found.methods.len() {
         let from = found.columns.column(index, found.len());
-        let to = columns.columns_mut(index, 1);
-        let (indices, otherwise) = pick(index);
-        let arguments = (from, indices.slice(), otherwise, to);
-        // SAFETY: the indices are those of buckets, and there is a place for each. The buffers are
-        // on this device and freed after the kernel has run.
-        unsafe { device.launch(MODULE, &kernels::pick_f64, config, arguments)? };
+        pick(from, index, columns.columns_mut(index, 1))?;
     }
     Ok(DeviceAggregates {
         starts: DeviceArray::from_buffer(starts, Ix1(len))?,
@@ -129,82 +135,75 @@ fn filled(
     let count = usize::try_from(filled_offsets[series]).unwrap_or(usize::MAX);
     let device_filled = device.buffer_from(&filled_offsets)?;
     let mut starts = device.alloc::<i64>(count)?;
-    let mut indices = |is_previous: bool| {
-        let mut indices = device.alloc::<u64>(count)?;
-        let filling = Filling {
-            offsets: offsets.slice(),
-            filled_offsets: device_filled.slice(),
-            starts: all_starts,
-            floor: timeline.floor,
-            is_previous: u32::from(is_previous),
-        };
-        let arguments = (filling, starts.slice_mut(), indices.slice_mut());
-        let config = tuning::grid_stride(count);
-        // SAFETY: a place for each bucket. The buffers are on this device and freed after the kernel
-        // has run.
-        unsafe { device.launch(MODULE, &kernels::fill_buckets, config, arguments)? };
-        Ok(indices)
+    let mut indices = device.alloc::<u64>(count)?;
+    let filling = Filling {
+        offsets: offsets.slice(),
+        filled_offsets: device_filled.slice(),
+        starts: all_starts,
+        floor: timeline.floor,
     };
+    let arguments = (filling, starts.slice_mut(), indices.slice_mut());
+    let config = tuning::grid_stride(count);
+    // SAFETY: a place for each bucket. The buffers are on this device and freed after the kernel has
+    // run.
+    unsafe { device.launch(MODULE, &kernels::fill_buckets, config, arguments)? };
     let fills: Vec<_> = found.methods.iter().map(|method| fill.of(method)).collect();
-    let repeats = fills.contains(&Fill::Previous);
-    let repeated = repeats.then(|| indices(true)).transpose()?;
-    // Without methods, this launch computes the starts.
-    let has_gaps = fills.is_empty() || fills.iter().any(|fill| *fill != Fill::Previous);
-    let with_gaps = has_gaps.then(|| indices(false)).transpose()?;
-    let mut last_results = Vec::new();
-    for (index, fill) in fills.iter().enumerate() {
-        last_results.push(match &repeated {
-            Some(repeated) if *fill == Fill::Previous => {
-                let column = found.column(index).download()?;
-                last_results_of(&column, found.offsets.get()?, repeated)?
-            }
-            _ => None,
-        });
-    }
-    let pick = |index: usize| match fills[index] {
-        Fill::Previous => {
-            let indices = last_results[index].as_ref().or(repeated.as_ref());
-            (indices.expect("a column repeats"), f64::NAN)
-        }
-        Fill::Value(value) => (with_gaps.as_ref().expect("a column has gaps"), value),
-        Fill::None | Fill::Nan => (with_gaps.as_ref().expect("a column has gaps"), f64::NAN),
-    };
-    let offsets = collected(filled_offsets.iter().map(|&offset| offset as usize))?;
-    found.offsets = DeviceOffsets::Host(offsets);
-    picked(found, starts, pick)
+    let filled_offsets = collected(filled_offsets.iter().map(|&offset| offset as usize))?;
+    found.offsets = DeviceOffsets::Host(filled_offsets);
+    picked(found, starts, |results, column, to| match fills[column] {
+        Fill::Previous => repeat(&offsets, results, &indices, to),
+        Fill::Value(value) => pick(results, &indices, value, to),
+        Fill::None | Fill::Nan => pick(results, &indices, f64::NAN, to),
+    })
 }
 
-/// Returns the buckets that a column's results come from: for buckets without points, the last
-/// bucket before with a result that is not NaN. `repeated` has the last bucket before whatever its
-/// result. `None` if no result is NaN, so that both are the same.
-fn last_results_of(
-    column: &Array1<f64>,
-    offsets: &[usize],
-    repeated: &Buffer<u64>,
-) -> Result<Option<Buffer<u64>>> {
-    if !column.iter().any(|number| number.is_nan()) {
-        return Ok(None);
-    }
-    let mut last = Vec::new();
-    reserve(&mut last, column.len())?;
-    for series in offsets.windows(2) {
-        let mut result = NONE;
-        for bucket in series[0]..series[1] {
-            if !column[bucket].is_nan() {
-                result = bucket as u64;
-            }
-            last.push(result);
-        }
-    }
-    let mut indices = repeated.to_vec()?;
-    let mut before = NONE;
-    for index in &mut indices {
-        let bucket = *index;
-        // The bucket itself comes first, and the buckets without points behind it.
-        if bucket == before {
-            *index = last[bucket as usize];
-        }
-        before = bucket;
-    }
-    repeated.device().buffer_from(&indices).map(Some)
+/// Writes the results of buckets, with `gap` for those without points.
+fn pick(
+    results: DeviceSlice<f64>,
+    indices: &Buffer<u64>,
+    gap: f64,
+    to: DeviceSliceMut<f64>,
+) -> Result<()> {
+    let config = tuning::grid_stride(indices.len());
+    let arguments = (results, indices.slice(), gap, to);
+    let device = indices.device();
+    // SAFETY: the indices are those of buckets, and there is a place for each. The buffers are on
+    // this device and freed after the kernel has run.
+    unsafe { device.launch(MODULE, &kernels::pick_f64, config, arguments) }
+}
+
+/// Writes the results of buckets. Those without points repeat the last result of their series that is
+/// not NaN.
+fn repeat(
+    offsets: &Buffer<u64>,
+    results: DeviceSlice<f64>,
+    indices: &Buffer<u64>,
+    to: DeviceSliceMut<f64>,
+) -> Result<()> {
+    let (device, buckets) = (indices.device(), results.len());
+    let mut is_kept = device.alloc::<u32>(buckets)?;
+    let config = tuning::grid_stride(buckets);
+    let arguments = (results, is_kept.slice_mut());
+    // SAFETY: a place for each result. Here and below, buffers are of this device, and freed after
+    // the kernels have run.
+    unsafe { device.launch(MODULE, &kernels::keep_results, config, arguments)? };
+    let before = exclusive_sums(&is_kept)?;
+    let mut count = [0];
+    before.copy_part_to(buckets, &mut count)?;
+    let [count] = count.map(|count| count as usize);
+    // If every bucket has a result, the kernel reads no other.
+    let kept = match count < buckets {
+        true => kept_indices(&before, count)?,
+        false => device.alloc(0)?,
+    };
+    let repeated = Repeated {
+        offsets: offsets.slice(),
+        results,
+        before: before.slice(),
+        kept: kept.slice(),
+    };
+    let config = tuning::grid_stride(indices.len());
+    let arguments = (repeated, indices.slice(), to);
+    // SAFETY: the indices are those of buckets, and there is a place for each.
+    unsafe { device.launch(MODULE, &kernels::pick_previous, config, arguments) }
 }

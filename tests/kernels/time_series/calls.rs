@@ -326,6 +326,44 @@ fn methods_are_filled_apart() {
     }
 }
 
+/// Runs of NaN of all lengths, at the beginning and the end of series, between gaps and over whole
+/// series. A repeated result comes from before the run, however long it is, and from the same series.
+#[test]
+fn runs_of_nan_are_passed_over() {
+    for device in devices() {
+        let count = size(&device, 40_000, 4000);
+        let mut random = Random(21);
+        // Most buckets have one point, and after every eighth point there is a gap.
+        let gap = |index: usize| if index % 8 == 7 { 100 } else { 10 };
+        let timestamps = Array1::from_iter((0..count).scan(0, |time, index| {
+            *time += gap(index) - random.within(0, 10);
+            Some(*time)
+        }));
+        for longest in [1, 3, 40, 2000] {
+            let mut values = values::<f64>(count, 22);
+            let mut start = 0;
+            while start < count {
+                let end = count.min(start + 1 + random.within(0, longest) as usize);
+                values.slice_mut(s![start..end]).fill(f64::NAN);
+                start = end + 1 + random.within(0, longest.min(20)) as usize;
+            }
+            // Series of all lengths, and empty ones.
+            let mut offsets: Vec<_> = (0..30)
+                .map(|_| random.within(0, count as i64 + 1) as usize)
+                .chain([0, count / 2, count / 2, count])
+                .collect();
+            offsets.sort_unstable();
+            for fill in ["previous", "previous count=0 mean=null"] {
+                let fill: Fills = fill.parse().unwrap();
+                for nan in [Nan::Skip, Nan::Propagate] {
+                    let aggregation = everything(10).nan(nan).fill(fill.clone());
+                    check(&device, &aggregation, &offsets, &timestamps, &values);
+                }
+            }
+        }
+    }
+}
+
 /// Moves the timestamps before an index to a later time.
 fn later_before(mut timestamps: Array1<i64>, index: usize) -> Array1<i64> {
     timestamps.slice_mut(s![..index]).add_assign(1_000_000);
