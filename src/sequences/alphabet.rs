@@ -19,10 +19,62 @@ use crate::{Error, Result};
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "Letters", try_from = "Letters")
+)]
 pub struct Alphabet {
     /// The code of each letter, [`UNKNOWN`] for all other bytes.
     entry_of_byte: [u16; 256],
     size: usize,
+}
+
+/// An [`Alphabet`] as it is written: the bytes of each code.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Letters {
+    letters: Vec<Vec<u8>>,
+}
+
+#[cfg(feature = "serde")]
+impl From<Alphabet> for Letters {
+    fn from(alphabet: Alphabet) -> Letters {
+        let mut letters = vec![Vec::new(); alphabet.size];
+        for byte in 0..=255 {
+            if let Some(code) = alphabet.code(byte) {
+                letters[usize::from(code)].push(byte);
+            }
+        }
+        Letters { letters }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Letters> for Alphabet {
+    type Error = Error;
+
+    fn try_from(Letters { letters }: Letters) -> Result<Alphabet> {
+        const OPERATION: &str = "Alphabet";
+        if let Some(code) = letters.iter().position(Vec::is_empty) {
+            let message = format!("code {code} has no letter");
+            return Err(Error::input_at(OPERATION, code, message));
+        }
+        let firsts: Vec<u8> = letters.iter().map(|bytes| bytes[0]).collect();
+        let mut alphabet = Alphabet::new(&firsts)?;
+        for (code, bytes) in letters.iter().enumerate() {
+            for &byte in &bytes[1..] {
+                if let Some(other) = alphabet.code(byte) {
+                    let byte = name(byte);
+                    let message = format!("{byte} has the codes {other} and {code}");
+                    return Err(Error::input_at(OPERATION, code, message));
+                }
+                // Below 256, since there are no more different bytes.
+                alphabet.entry_of_byte[usize::from(byte)] = code as u16;
+            }
+        }
+        Ok(alphabet)
+    }
 }
 
 /// A bit that no code has set.

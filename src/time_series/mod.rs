@@ -98,6 +98,8 @@ mod output;
 mod partition;
 pub mod reference;
 mod room;
+#[cfg(feature = "serde")]
+mod serialized;
 mod states;
 
 pub use calls::{

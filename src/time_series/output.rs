@@ -186,6 +186,14 @@ pub(super) fn index_of(methods: &[Method], method: Method) -> Option<usize> {
 
 /// Buckets, and a result of an [`Aggregate`](super::Aggregate) for each bucket.
 #[derive(Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(
+        try_from = "super::serialized::UncheckedResults<O>",
+        bound(deserialize = "O: Element + serde::Deserialize<'de>")
+    )
+)]
 pub struct CustomAggregates<O: Element> {
     pub(crate) offsets: Vec<usize>,
     pub(crate) starts: Array1<i64>,
@@ -249,10 +257,19 @@ pub struct BucketCounts {
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(
+        into = "super::serialized::States",
+        try_from = "super::serialized::States",
+        bound = ""
+    )
+)]
 pub struct Summaries<S: BucketState = Summary> {
-    every: i64,
-    origin: i64,
-    buckets: CustomAggregates<S>,
+    pub(super) every: i64,
+    pub(super) origin: i64,
+    pub(super) buckets: CustomAggregates<S>,
 }
 
 impl<S: BucketState> Summaries<S> {

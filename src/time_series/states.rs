@@ -67,17 +67,30 @@ pub trait BucketState: Statistics + Element + PartialEq {
     /// Returns the aggregate whose results are the states, as a user would define it.
     #[doc(hidden)]
     fn aggregate() -> Custom<StatesOf<Self>>;
+
+    /// Returns whether the words of a state have its scales: those of a file may not.
+    #[doc(hidden)]
+    fn has_scales(words: &[u64]) -> bool;
 }
 
+// Behind each state, the halves of its words that are scales, with their largest values.
 macro_rules! bucket_states {
-    ($($state:ident = $kernels:ident)*) => {$(
+    ($($state:ident = $kernels:ident, $($place:literal $most:literal)*;)*) => {$(
         impl cpu::CpuState for $state {}
 
         impl BucketState for $state {
             fn aggregate() -> Custom<StatesOf<$state>> {
                 Custom::with_kernels(StatesOf::NEW, gpu::MODULE, &$kernels)
             }
+
+            fn has_scales(words: &[u64]) -> bool {
+                let halves: &[u32] = bytemuck::cast_slice(words);
+                [$(($place, $most)),*].iter().all(|&(place, most)| halves[place] <= most)
+            }
         }
     )*};
 }
-bucket_states! { Summary = SUMMARIES Moments = MOMENTS }
+bucket_states! {
+    Summary = SUMMARIES, 19 2;
+    Moments = MOMENTS, 19 2 28 6;
+}

@@ -8,8 +8,12 @@ use gridstride::device::DeviceKind;
 use gridstride::distances::{Distances, Metric, nearest};
 use gridstride::edit_distance::EditDistance;
 use gridstride::matmul::{MatMul, Precision};
+use gridstride::sequences::Alphabet;
 use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
-use gridstride::time_series::{Aggregates, Fill, Method, Nan, TimeBuckets, bucket_counts};
+use gridstride::time_series::{
+    Aggregate, Aggregates, Custom, CustomAggregates, Fill, Method, Moments, Nan, Point, Summaries,
+    TimeBuckets, bucket_counts,
+};
 use ndarray::array;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +29,27 @@ fn there_and_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T
 fn refuse<T: DeserializeOwned + Debug>(text: &str, cause: &str) {
     let error = serde_json::from_str::<T>(text).unwrap_err().to_string();
     assert!(error.contains(cause), "{error}");
+}
+
+/// The sum of the values of a bucket.
+#[derive(Clone, Copy)]
+struct Sum;
+
+impl Aggregate for Sum {
+    type State = f64;
+    type Output = f64;
+    fn empty(&self) -> f64 {
+        0.0
+    }
+    fn push(&self, sum: f64, point: Point) -> f64 {
+        sum + point.value
+    }
+    fn merge(&self, earlier: f64, later: f64) -> f64 {
+        earlier + later
+    }
+    fn finish(&self, sum: f64) -> f64 {
+        sum
+    }
 }
 
 #[test]
@@ -86,6 +111,38 @@ fn results_are_read_again() {
     let text = there_and_back(&buckets);
     assert!(text.contains(r#""methods":["mean","p74.5"]"#), "{text}");
 
+    // The second bucket has no value but NaN, so that its state has infinities.
+    let values = array![1.0, 2.5, f64::NAN];
+    let every = TimeBuckets::every(5);
+    let summaries = every.summaries(&device, timestamps.view(), values.view());
+    let text = there_and_back(&summaries.unwrap());
+    let refused = text.replace("\"every\":5", "\"every\":0");
+    refuse::<Summaries>(&refused, "every is 0, and has to be 1 at least");
+    refuse::<Summaries<Moments>>(
+        &text,
+        "the states have 10 words each, and those of this type have 15",
+    );
+    let offsets = [0, 3];
+    let moments =
+        every.summaries_of::<Moments, _>(&device, &offsets, timestamps.view(), values.view());
+    there_and_back(&moments.unwrap());
+    let sums = Custom::new(Sum);
+    let found = every.custom(
+        &device,
+        &sums,
+        timestamps.view(),
+        array![1.0, 2.5, 4.0].view(),
+    );
+    let text = there_and_back(&found.unwrap());
+    assert!(text.contains(r#""data":[3.5,4.0]"#), "{text}");
+
+    for alphabet in [
+        Alphabet::dna(),
+        Alphabet::protein(),
+        Alphabet::new(b"ba\xff").unwrap(),
+    ] {
+        there_and_back(&alphabet);
+    }
     there_and_back(&Sequences::from(vec![vec![0, 1], vec![2]]));
     there_and_back(&Tables::from_seed(4, 3, 16, 1).unwrap());
 }
@@ -105,4 +162,30 @@ fn what_does_not_fit_together_is_not_read() {
         &format!(r#"{{"offsets":[0,1],"starts":{starts},"methods":["mean"],"columns":[]}}"#),
         "there are columns of [] numbers for 1 buckets and 1 methods",
     );
+    refuse::<CustomAggregates<f64>>(
+        &format!(
+            r#"{{"offsets":[0,1],"starts":{starts},"results":{{"v":1,"dim":[0],"data":[]}}}}"#
+        ),
+        "there are 0 results for 1 buckets",
+    );
+    let of_ones = |count| ["18446744073709551615"; 15][..count].join(",");
+    let summaries = |words| {
+        format!(
+            r#"{{"every":5,"origin":0,"offsets":[0,1],"starts":{starts},"states":{{"v":1,"dim":[1,{words}],"data":[{}]}}}}"#,
+            of_ones(words)
+        )
+    };
+    refuse::<Summaries>(&summaries(10), "the words of bucket 0 are no state");
+    refuse::<Summaries<Moments>>(&summaries(15), "the words of bucket 0 are no state");
+    for (letters, cause) in [
+        ("[]", "there are no letters"),
+        ("[[65],[]]", "code 1 has no letter"),
+        (
+            "[[65],[65]]",
+            "'A' (byte 65) stands at position 0 and again at 1",
+        ),
+        ("[[65,97],[67,97]]", "'a' (byte 97) has the codes 0 and 1"),
+    ] {
+        refuse::<Alphabet>(&format!(r#"{{"letters":{letters}}}"#), cause);
+    }
 }
