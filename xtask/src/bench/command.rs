@@ -104,9 +104,12 @@ impl Line {
             ("_faiss.py", Need::Faiss),
             ("_strtree.py", Need::Shapely),
             ("edit_distance_cpu.py", Need::Edlib),
+            ("labels.py", Need::Polars),
         ];
-        if program != "python3" {
-            return Some(Need::Nvcc);
+        match program.as_str() {
+            "python3" => (),
+            "cargo" => return Some(Need::Cargo),
+            _ => return Some(Need::Nvcc),
         }
         let found = needs.iter().find(|(end, _)| script.ends_with(end));
         Some(found.map_or(Need::NumPy, |(_, need)| *need))
@@ -226,7 +229,9 @@ mod tests {
         assert_eq!(need("python3 a_torch.py 1"), Some(Need::Torch));
         assert_eq!(need("python3 a_numba_cpu.py"), Some(Need::Numba));
         assert_eq!(need("target/bench/cub"), Some(Need::Nvcc));
-        assert!(Line::parse("python3 benches/random_fasta.py a 1 1").is_preparation());
+        assert_eq!(need("cargo run --release"), Some(Need::Cargo));
+        assert_eq!(need("python3 python/benches/labels.py"), Some(Need::Polars));
+        assert!(Line::parse("python3 benches/random_sequences.py a 1 1").is_preparation());
         assert!(!Line::parse("python3 a_numba_cpu.py").is_on_gpu());
         assert!(Line::parse("python3 a_numba.py").is_on_gpu());
     }

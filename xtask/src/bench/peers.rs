@@ -20,6 +20,10 @@ pub enum Need {
     NumPy,
     /// For CUB.
     Nvcc,
+    /// For packages of Rust, which it fetches and builds.
+    Cargo,
+    /// For the grouping of labels, with the Python package of this repository.
+    Polars,
 }
 
 impl Need {
@@ -33,6 +37,8 @@ impl Need {
             Need::Edlib => "edlib and rapidfuzz",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
+            Need::Cargo => "cargo",
+            Need::Polars => "gridstride, pandas and polars for Python",
         }
     }
 
@@ -45,6 +51,8 @@ impl Need {
             Need::Shapely => &["shapely"],
             Need::Edlib => &["edlib", "rapidfuzz"],
             Need::NumPy => &["numpy"],
+            Need::Polars => &["gridstride", "pandas", "polars"],
+            Need::Cargo => return output(Command::new("cargo").arg("--version")),
             Need::Nvcc => {
                 let text = output(Command::new("nvcc").arg("--version"))?;
                 let release = text.split("release ").nth(1)?;

@@ -77,14 +77,14 @@ bin/gridstride edit-distance --generate 2000 --force target/bench/pairs_a.fa tar
 bin/gridstride edit-distance --device cuda --windows 1000:100 --plot docs/benchmarks/edit_distance_estimates.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3 --plot docs/benchmarks/edit_distance_grid.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 ## tensor_sketch_files: Tensor sketch: files
-python3 benches/random_fasta.py target/bench/many.fa 100000000 1410
-python3 benches/random_fasta.py target/bench/one.fa 100000000 1
+python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
+python3 benches/random_sequences.py target/bench/one.fa 100000000 1
 6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa
 ## tensor_sketch_large_file: Tensor sketch: a file of 5 GB
-python3 benches/random_fasta.py target/bench/large.fa 5000000000 40
+python3 benches/random_sequences.py target/bench/large.fa 5000000000 40
 3 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/large.fa
 ## distances: Distances
 benches/distances --device cuda
@@ -179,6 +179,14 @@ table timestamps
 ## tensor_sketch_cpu: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
 python3 benches/peers/tensor_sketch_numba_cpu.py
+## sequence_files: Readers of FASTA and FASTQ
+python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
+python3 benches/random_sequences.py target/bench/many.fq 50000000 333333
+python3 benches/random_sequences.py target/bench/many.fa.gz 100000000 1410
+python3 benches/random_sequences.py target/bench/many.fq.gz 50000000 333333
+cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa target/bench/many.fa.gz target/bench/many.fq target/bench/many.fq.gz
+## time_series_labels: Time series by labels, in Python
+python3 python/benches/labels.py
 ## edit_distance_cpu: Edit distance on the CPU
 benches/edit_distance --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance

@@ -1,6 +1,6 @@
 //! Times readers of FASTA and FASTQ on the same file, in turn, and checks that they find the same.
 //!
-//!     python3 benches/random_fasta.py target/bench/many.fa 100000000 1410
+//!     python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
 //!     cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa
 //!
 //! This repository's reader makes codes of the letters, and refuses bytes that are not letters. The

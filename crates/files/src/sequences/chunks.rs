@@ -166,6 +166,10 @@ impl<R: Read> Chunks<R> {
     fn after_records(&mut self, text: &[u8]) -> Option<usize> {
         let mut end = 0;
         loop {
+            if let Some(length) = fastq::quick_end(&text[end..]) {
+                end += length;
+                continue;
+            }
             match fastq::first_record(&text[end..], false) {
                 Ok(Some(record)) => end += record.end,
                 Ok(None) => return (end > 0).then_some(end),

@@ -52,6 +52,36 @@ pub(super) fn first_record(text: &[u8], is_end: bool) -> Result<Option<Record>, 
     }
 }
 
+/// Returns the end of a whole record at the start of `text`, or `None` if it has to be searched with
+/// [`first_record`].
+///
+/// The end of the qualities follows from the length of the letters, so that qualities are not read.
+/// Only records with one line of letters have such an end. If a line feed stands within the
+/// qualities, [`first_record`] refuses the record, so that the text behind it is not parsed.
+pub(super) fn quick_end(text: &[u8]) -> Option<usize> {
+    let line = |start: usize| Some(start..start + memchr(b'\n', text.get(start..)?)?);
+    let header = line(0)?;
+    let mut letters = line(header.end + 1)?;
+    let plus = line(letters.end + 1)?;
+    let mut end = plus.end + 1 + letters.len();
+    if text[letters.end - 1] == b'\r' {
+        letters.end -= 1;
+        end -= 1;
+    }
+    let letters = &text[letters];
+    let is_record = text[0] == b'@'
+        && header.len() <= LONGEST_HEADER
+        && letters.first().is_some_and(|first| !b"+@".contains(first))
+        && letters.last().is_some_and(|last| !is_blank(*last))
+        && text[plus.start] == b'+';
+    let line_end = match text.get(end)? {
+        b'\r' => 2,
+        _ => 1,
+    };
+    let is_whole = is_record && text.get(end + line_end - 1) == Some(&b'\n');
+    is_whole.then_some(end + line_end)
+}
+
 /// A problem, or none if the text goes on.
 type Stop = (Option<Problem>, Option<Range<usize>>);
 

@@ -64,7 +64,7 @@ impl Parsed {
         };
         let is_end = matches!(chunk.end, End::Text);
         let parsed = match chunk.format {
-            Some(Format::Fastq) => parser.fastq(text, is_end),
+            Some(Format::Fastq) => parser.fastq(text, &chunk.end),
             _ => parser.fasta(text, chunk.starts_line),
         };
         self.problem = parsed.err();
@@ -119,13 +119,18 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn fastq(&mut self, text: &[u8], is_end: bool) -> Result<(), Problem> {
+    fn fastq(&mut self, text: &[u8], end: &End) -> Result<(), Problem> {
         let mut at = 0;
+        let is_end = matches!(end, End::Text);
         loop {
             let rest = &text[at..];
             let lines = self.parsed.lines;
             let record = match fastq::first_record(rest, is_end) {
                 Ok(Some(record)) => record,
+                // Blanks within letters or qualities have hidden where the record before ends.
+                Ok(None) if matches!(end, End::More) && !rest.trim_ascii().is_empty() => {
+                    return Err(Problem::NoPlus);
+                }
                 // Only white space follows, or the part of a record that was read before an error.
                 Ok(None) => return Ok(()),
                 Err(failure) => {

@@ -94,6 +94,30 @@ fn every_way_to_write_fastq() {
     }
 }
 
+/// Ends of records that follow from the length of the letters are those that a search finds, or the
+/// record is refused.
+#[test]
+fn ends_of_fastq_records_do_not_depend_on_chunks() {
+    let tokens = ["@", "A", "+", "\n", "\n", "\r\n", "@A\nAA\n+\nII\n"];
+    let mut state = 1u64;
+    for _ in 0..2000 {
+        let mut text = "@a\nAA\n+\nII\n@b\nAAA\n+\n".to_string();
+        for _ in 0..12 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            text += tokens[(state >> 33) as usize % tokens.len()];
+        }
+        // Fails unless all sizes of chunks have the same result.
+        let _ = read(text.as_bytes(), &Letters::text());
+    }
+    // Blanks that count as letters in one place and not in the other.
+    let hidden = "@a\nA A A A\n+\nIIII\n@x\n\n@b\nAA\n+\nII\n";
+    for size in 1..hidden.len() {
+        let text = Box::new(io::Cursor::new(hidden.as_bytes().to_vec()));
+        let found = records(Reader::here(Letters::text(), text, Some(size)));
+        assert!(found.is_err(), "chunks of {size} bytes: {found:?}");
+    }
+}
+
 #[test]
 fn skipped_bytes_are_counted() {
     let written = b">a\nNNACGT\nN-\n>b\nnnnnnACGT\n>c\nACGT";
