@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use memchr::memrchr;
 
-use super::fastq;
+use super::fastq::{self, Plain};
 use super::format::{Format, is_utf16, without_mark};
 use super::problem::{LONGEST_HEADER, Problem, Refused};
 
@@ -20,6 +20,8 @@ pub(super) struct Chunk {
     pub format: Option<Format>,
     /// Whether the text begins a line. FASTA is cut within lines that are longer than a chunk.
     pub starts_line: bool,
+    /// Records of FASTQ that have been found on the way to the end.
+    pub records: Vec<Plain>,
     pub end: End,
 }
 
@@ -39,6 +41,8 @@ pub(super) struct Chunks<R> {
     size: usize,
     /// Text that was read and belongs to the next chunk.
     rest: Vec<u8>,
+    /// Records that were found in the text of the next chunk.
+    records: Vec<Plain>,
     format: Option<Format>,
     starts_line: bool,
     is_first: bool,
@@ -52,6 +56,7 @@ impl<R: Read> Chunks<R> {
             text,
             size,
             rest: Vec::new(),
+            records: Vec::new(),
             format: None,
             starts_line: true,
             is_first: true,
@@ -117,6 +122,9 @@ impl<R: Read> Chunks<R> {
             };
             self.rest.extend_from_slice(&buffer[cut..length]);
             self.is_over |= is_last;
+            // The next chunk has about as many.
+            let next = Vec::with_capacity(self.records.len() * 9 / 8);
+            let records = std::mem::replace(&mut self.records, next);
             let starts_line = self.starts_line;
             self.starts_line = buffer[..cut].last() == Some(&b'\n');
             return Some(Ok(Chunk {
@@ -124,6 +132,7 @@ impl<R: Read> Chunks<R> {
                 length: cut,
                 format: self.format,
                 starts_line,
+                records,
                 end: match self.is_over {
                     true if !is_last => End::Text,
                     _ => end,
@@ -165,9 +174,11 @@ impl<R: Read> Chunks<R> {
     /// Returns where the last whole record of FASTQ ends, or `None` if there is none.
     fn after_records(&mut self, text: &[u8]) -> Option<usize> {
         let mut end = 0;
+        self.records.clear();
         loop {
-            if let Some(length) = fastq::quick_end(&text[end..]) {
-                end += length;
+            if let Some(record) = Plain::at(text, end) {
+                end = record.end;
+                self.records.push(record);
                 continue;
             }
             match fastq::first_record(&text[end..], false) {

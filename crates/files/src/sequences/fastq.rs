@@ -52,34 +52,66 @@ pub(super) fn first_record(text: &[u8], is_end: bool) -> Result<Option<Record>, 
     }
 }
 
-/// Returns the end of a whole record at the start of `text`, or `None` if it has to be searched with
-/// [`first_record`].
-///
-/// The end of the qualities follows from the length of the letters, so that qualities are not read.
-/// Only records with one line of letters have such an end. If a line feed stands within the
-/// qualities, [`first_record`] refuses the record, so that the text behind it is not parsed.
-pub(super) fn quick_end(text: &[u8]) -> Option<usize> {
-    let line = |start: usize| Some(start..start + memchr(b'\n', text.get(start..)?)?);
-    let header = line(0)?;
-    let mut letters = line(header.end + 1)?;
-    let plus = line(letters.end + 1)?;
-    let mut end = plus.end + 1 + letters.len();
-    if text[letters.end - 1] == b'\r' {
-        letters.end -= 1;
-        end -= 1;
+/// Where a record is whose letters have one line, as nearly all have.
+#[derive(Clone, Copy)]
+pub(super) struct Plain {
+    pub start: usize,
+    pub letters: usize,
+    pub letters_end: usize,
+    /// Where the next record begins.
+    pub end: usize,
+}
+
+impl Plain {
+    /// Finds a whole record at `start` without reading its qualities: their end follows from the
+    /// length of the letters. Returns `None` if only [`first_record`] may tell.
+    ///
+    /// If a line feed stands within the qualities, [`first_record`] refuses the record, so that the
+    /// text behind it is not parsed.
+    pub(super) fn at(text: &[u8], start: usize) -> Option<Plain> {
+        let line = |start: usize| Some(start..start + memchr(b'\n', text.get(start..)?)?);
+        let header = line(start)?;
+        let mut letters = line(header.end + 1)?;
+        let plus = letters.end + 1;
+        let plus_end = match text.get(plus..plus + 2)? {
+            b"+\n" => plus + 1,
+            _ => line(plus)?.end,
+        };
+        let mut end = plus_end + 1 + letters.len();
+        if text[letters.end - 1] == b'\r' {
+            letters.end -= 1;
+            end -= 1;
+        }
+        let written = &text[letters.clone()];
+        let is_record = text[start] == b'@'
+            && header.len() <= LONGEST_HEADER
+            && written.first().is_some_and(|first| !b"+@".contains(first))
+            && written.last().is_some_and(|last| !is_blank(*last))
+            && text[plus] == b'+';
+        let line_end = match text.get(end)? {
+            b'\r' => 2,
+            _ => 1,
+        };
+        let end = end + line_end;
+        let is_whole = is_record && text.get(end - 1) == Some(&b'\n');
+        is_whole.then_some(Plain {
+            start,
+            letters: letters.start,
+            letters_end: letters.end,
+            end,
+        })
     }
-    let letters = &text[letters];
-    let is_record = text[0] == b'@'
-        && header.len() <= LONGEST_HEADER
-        && letters.first().is_some_and(|first| !b"+@".contains(first))
-        && letters.last().is_some_and(|last| !is_blank(*last))
-        && text[plus.start] == b'+';
-    let line_end = match text.get(end)? {
-        b'\r' => 2,
-        _ => 1,
-    };
-    let is_whole = is_record && text.get(end + line_end - 1) == Some(&b'\n');
-    is_whole.then_some(end + line_end)
+
+    /// Whether there is a quality for each letter, in one line.
+    pub(super) fn has_qualities(&self, text: &[u8]) -> bool {
+        let line_end = match text[self.end - 2] {
+            b'\r' => 2,
+            _ => 1,
+        };
+        let end = self.end - line_end;
+        let start = end - (self.letters_end - self.letters);
+        memchr(b'\n', &text[start..end]).is_none() && !is_blank(text[end - 1])
+    }
 }
 
 /// A problem, or none if the text goes on.

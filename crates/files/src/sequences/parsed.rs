@@ -6,7 +6,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter};
 
 use super::chunks::{Chunk, End};
-use super::fastq;
+use super::fastq::{self, Plain};
 use super::format::Format;
 use super::letters::{Letters, Sign};
 use super::problem::{LONGEST_HEADER, Problem};
@@ -64,7 +64,7 @@ impl Parsed {
         };
         let is_end = matches!(chunk.end, End::Text);
         let parsed = match chunk.format {
-            Some(Format::Fastq) => parser.fastq(text, &chunk.end),
+            Some(Format::Fastq) => parser.fastq(text, &chunk.records, &chunk.end),
             _ => parser.fasta(text, chunk.starts_line),
         };
         self.problem = parsed.err();
@@ -119,10 +119,22 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn fastq(&mut self, text: &[u8], end: &End) -> Result<(), Problem> {
+    /// `plain` has some of the records.
+    fn fastq(&mut self, text: &[u8], plain: &[Plain], end: &End) -> Result<(), Problem> {
         let mut at = 0;
         let is_end = matches!(end, End::Text);
+        let mut plain = plain.iter().peekable();
         loop {
+            if let Some(record) = plain.next_if(|record| record.start == at)
+                && record.has_qualities(text)
+            {
+                self.begin_record(text[at + 1..record.letters - 1].trim_ascii_end())?;
+                self.parsed.lines += 1;
+                self.line(&text[record.letters..record.letters_end], false)?;
+                self.parsed.lines += 3;
+                at = record.end;
+                continue;
+            }
             let rest = &text[at..];
             let lines = self.parsed.lines;
             let record = match fastq::first_record(rest, is_end) {

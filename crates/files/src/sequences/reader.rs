@@ -19,7 +19,7 @@ use crate::Monitor;
 /// Text that is parsed in one go: enough that handing it over costs little, and in a core's cache.
 const CHUNK: usize = 1 << 19;
 
-/// The most threads that parse: one parses faster than most disks read.
+/// The most threads that parse: one parses faster than most disks read. Reading has a core of its own.
 const PARSERS: usize = 4;
 
 /// Reads the records of FASTA or FASTQ text, which its first bytes tell apart.
@@ -211,7 +211,7 @@ fn threads(
     open: impl FnOnce() -> anyhow::Result<Box<dyn Read + Send>> + Send + 'static,
 ) -> io::Result<Source> {
     let parsers = thread::available_parallelism().map_or(1, usize::from);
-    let parsers = parsers.min(PARSERS);
+    let parsers = (parsers - 1).clamp(1, PARSERS);
     // So that each has a chunk while another one waits for it.
     let (to_user, work) = mpsc::sync_channel(2 * parsers);
     let (to_parsers, jobs) = mpsc::sync_channel::<Job>(parsers);

@@ -103,7 +103,9 @@ fn ends_of_fastq_records_do_not_depend_on_chunks() {
     for _ in 0..2000 {
         let mut text = "@a\nAA\n+\nII\n@b\nAAA\n+\n".to_string();
         for _ in 0..12 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             text += tokens[(state >> 33) as usize % tokens.len()];
         }
         // Fails unless all sizes of chunks have the same result.
