@@ -1,11 +1,12 @@
 //! numpy arrays as arguments and results: the one place where an argument becomes a view.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use dlpark::DlpackElement;
 use gridstride::Result;
 use gridstride::half::{bf16, f16};
-use gridstride::ndarray::{Array, ArrayView, ArrayViewMut, Axis, Dimension, Ix1};
+use gridstride::ndarray::{Array, ArrayView, ArrayView1, ArrayViewMut, Axis, Dimension, Ix1};
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{
     Element, IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
@@ -70,6 +71,14 @@ pub struct Argument<'py> {
     operation: &'static str,
     name: &'static str,
     array: Bound<'py, PyUntypedArray>,
+}
+
+/// Returns the elements as neighbours in memory.
+pub fn whole<T: Clone>(elements: ArrayView1<'_, T>) -> Cow<'_, [T]> {
+    match elements.to_slice() {
+        Some(elements) => Cow::Borrowed(elements),
+        None => Cow::Owned(elements.to_vec()),
+    }
 }
 
 /// Calls a function with the first of the types that an argument has, or fails with the names of

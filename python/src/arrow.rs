@@ -27,8 +27,6 @@ pub type Elements<'py> = (Bound<'py, PyAny>, Option<Vec<bool>>);
 /// A column that comes by Arrow's C interface, whose memory it shares.
 pub struct ArrowColumn {
     pub data_type: DataType,
-    /// Whether the order of a dictionary has a meaning.
-    pub is_ordered: bool,
     pub chunks: Vec<ArrayRef>,
 }
 
@@ -49,11 +47,7 @@ impl ArrowColumn {
             data.map(make_array)
         });
         let chunks = chunks.collect::<Result<_, _>>().map_err(refused)?;
-        Ok(Some(ArrowColumn {
-            is_ordered: schema.dictionary_ordered(),
-            data_type,
-            chunks,
-        }))
+        Ok(Some(ArrowColumn { data_type, chunks }))
     }
 
     /// The number of elements.

@@ -1,7 +1,5 @@
 //! The points of a call without nulls, those of a series after each other.
 
-use std::borrow::Cow;
-
 use gridstride::ndarray::{ArrayView1, Ix1};
 use gridstride::time_series::Nan;
 use gridstride::{Error, Result};
@@ -10,7 +8,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::array::{Argument, Input, Number, numpy, require_host};
+use crate::array::{Argument, Input, Number, numpy, require_host, whole};
 use crate::call::threads;
 use crate::columns::{Name, Numbers, Times, Values};
 use crate::error::at_index;
@@ -303,14 +301,6 @@ fn by_series<T: Number + Default>(
         });
     });
     sorted
-}
-
-/// Returns the elements as neighbours in memory.
-fn whole<T: Clone>(elements: ArrayView1<'_, T>) -> Cow<'_, [T]> {
-    match elements.to_slice() {
-        Some(elements) => Cow::Borrowed(elements),
-        None => Cow::Owned(elements.to_vec()),
-    }
 }
 
 /// Reads the argument `offsets`. The library checks the order of the offsets.

@@ -468,7 +468,7 @@ impl Reader<'_> {
                 if chunk.is_null(index) {
                     return Err(refuse("is null"));
                 }
-                let bytes = chunk.get(index);
+                let bytes = chunk.bytes(index);
                 letters.push(match chunk.is_text() && !bytes.is_ascii() {
                     false => Cow::Borrowed(bytes),
                     true => {

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 use super::Fault;
-use super::group::{Groups, Order, grouped, grouped_by_number};
-use super::memory::{Texts, Words};
+use super::group::{Groups, Order, grouped};
+use super::keys::{Key, Keys, grouped_by_keys, grouped_integers};
+use super::memory::{Inline, Texts, Words};
 use crate::arrow::ticks;
 
 /// Groups the labels of an Arrow column. Dictionaries with the order `Appearance` are in the order of
@@ -29,20 +30,21 @@ pub fn groups(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
         return of_dictionary(chunks, order);
     }
     require_valid(chunks)?;
+    if let Some(texts) = chunks.iter().map(Inline::of).collect::<Option<Vec<_>>>() {
+        return Ok(grouped(&texts, order));
+    }
     let texts = chunks.iter().map(Texts::of).collect::<Option<Vec<_>>>();
     if let Some(texts) = texts {
         return Ok(grouped(&texts, order));
     }
-    let mut words = Words(Vec::with_capacity(
-        chunks.iter().map(|chunk| chunk.len()).sum(),
-    ));
+    let mut words = Words(Vec::new());
     macro_rules! integers {
-        ($type:ty) => {
-            for chunk in chunks {
-                let numbers = chunk.as_primitive::<$type>().values().iter();
-                words.extend_signed(numbers.map(|&number| i64::from(number)));
-            }
-        };
+        ($type:ty) => {{
+            let parts = chunks
+                .iter()
+                .map(|chunk| &chunk.as_primitive::<$type>().values()[..]);
+            return Ok(grouped_integers(&parts.collect::<Vec<_>>()));
+        }};
     }
     macro_rules! floats {
         ($type:ty) => {
@@ -63,11 +65,7 @@ pub fn groups(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
         DataType::UInt8 => integers!(UInt8Type),
         DataType::UInt16 => integers!(UInt16Type),
         DataType::UInt32 => integers!(UInt32Type),
-        DataType::UInt64 => {
-            for chunk in chunks {
-                words.0.extend(chunk.as_primitive::<UInt64Type>().values());
-            }
-        }
+        DataType::UInt64 => integers!(UInt64Type),
         DataType::Float16 => floats!(Float16Type),
         DataType::Float32 => floats!(Float32Type),
         DataType::Float64 => floats!(Float64Type),
@@ -79,10 +77,10 @@ pub fn groups(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
             }
         }
         _ => {
-            for chunk in chunks {
-                let ticks = ticks(chunk).ok_or_else(|| Fault::Type(data_type.to_string()))?;
-                words.extend_signed(ticks.values().iter().copied());
-            }
+            let ticks = chunks.iter().map(ticks).collect::<Option<Vec<_>>>();
+            let ticks = ticks.ok_or_else(|| Fault::Type(data_type.to_string()))?;
+            let parts = ticks.iter().map(|ticks| &ticks.values()[..]);
+            return Ok(grouped_integers(&parts.collect::<Vec<_>>()));
         }
     }
     Ok(grouped(&[words], order))
@@ -125,36 +123,32 @@ fn of_dictionary(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
         .flat_map(|values| (0..values.len()).map(|index| values.is_null(index)));
     let valid = nulls.map(|is_null| !is_null).collect::<Vec<_>>();
     let entries = entries(&dictionaries, &valid, order)?;
-    let mut codes = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
-    for (chunk, start) in chunks.iter().zip(starts) {
-        let chunk = chunk.as_any_dictionary();
-        macro_rules! keys {
-            ($type:ty) => {
-                for &key in chunk.keys().as_primitive::<$type>().values() {
-                    match entries[start + key as usize] {
-                        Some(code) => codes.push(code),
-                        None => return Err(Fault::Missing(codes.len())),
-                    }
-                }
-            };
-        }
-        match chunk.keys().data_type() {
-            DataType::Int8 => keys!(Int8Type),
-            DataType::Int16 => keys!(Int16Type),
-            DataType::Int32 => keys!(Int32Type),
-            DataType::Int64 => keys!(Int64Type),
-            DataType::UInt8 => keys!(UInt8Type),
-            DataType::UInt16 => keys!(UInt16Type),
-            DataType::UInt32 => keys!(UInt32Type),
-            _ => keys!(UInt64Type),
-        }
+    macro_rules! keys {
+        ($type:ty) => {{
+            let parts = chunks.iter().zip(starts).map(|(chunk, start)| Keys {
+                keys: chunk
+                    .as_any_dictionary()
+                    .keys()
+                    .as_primitive::<$type>()
+                    .values(),
+                first: Key::word(<$type as ArrowPrimitiveType>::Native::default())
+                    .wrapping_sub(start as u64),
+            });
+            grouped_by_keys(&parts.collect::<Vec<_>>(), &entries)
+        }};
     }
-    let count = entries
-        .iter()
-        .flatten()
-        .max()
-        .map_or(0, |&code| code as usize + 1);
-    Ok(grouped_by_number(codes, count))
+    let keys = chunks[0].as_any_dictionary().keys().data_type();
+    let groups = match keys {
+        DataType::Int8 => keys!(Int8Type),
+        DataType::Int16 => keys!(Int16Type),
+        DataType::Int32 => keys!(Int32Type),
+        DataType::Int64 => keys!(Int64Type),
+        DataType::UInt8 => keys!(UInt8Type),
+        DataType::UInt16 => keys!(UInt16Type),
+        DataType::UInt32 => keys!(UInt32Type),
+        _ => keys!(UInt64Type),
+    };
+    groups.map_err(Fault::Missing)
 }
 
 /// Returns the number of each entry of dictionaries, equal for equal entries, `None` for nulls.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::call::threads;
 
 /// Fewer labels are not worth a thread.
-const GRAIN: usize = 1 << 14;
+pub const GRAIN: usize = 1 << 14;
 
 /// The groups of points with equal labels.
 pub struct Groups {
@@ -19,6 +19,19 @@ pub struct Groups {
     pub codes: Vec<u32>,
     /// The first point of each group.
     pub firsts: Vec<usize>,
+}
+
+impl Groups {
+    /// Gives the groups the numbers that `of_groups` has for them, instead of those in their order.
+    pub fn renumber(&mut self, of_groups: &Groups) {
+        let ranks = &of_groups.codes;
+        threads().install(|| {
+            let codes = self.codes.par_iter_mut().with_min_len(GRAIN);
+            codes.for_each(|code| *code = ranks[*code as usize]);
+        });
+        let firsts = of_groups.firsts.iter().map(|&group| self.firsts[group]);
+        self.firsts = firsts.collect();
+    }
 }
 
 /// Labels in memory.
@@ -167,34 +180,4 @@ fn distinct<'a, L: Labels>(
         *code = latest as u32;
     }
     found
-}
-
-/// Groups points by the numbers of their labels, in the order of the numbers, of which there are
-/// `count`. Numbers without points have no group.
-pub fn grouped_by_number(mut codes: Vec<u32>, count: usize) -> Groups {
-    let mut first_of = vec![usize::MAX; count];
-    for (index, &code) in codes.iter().enumerate() {
-        let first = &mut first_of[code as usize];
-        *first = (*first).min(index);
-    }
-    let firsts = first_of
-        .iter()
-        .copied()
-        .filter(|&first| first != usize::MAX);
-    let firsts = firsts.collect::<Vec<_>>();
-    if firsts.len() < count {
-        let mut ranks = vec![0; count];
-        let mut next = 0;
-        for (rank, &first) in ranks.iter_mut().zip(&first_of) {
-            *rank = next;
-            next += u32::from(first != usize::MAX);
-        }
-        threads().install(|| {
-            codes
-                .par_iter_mut()
-                .with_min_len(GRAIN)
-                .for_each(|code| *code = ranks[*code as usize]);
-        });
-    }
-    Groups { codes, firsts }
 }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod group;
+mod keys;
 mod memory;
 mod objects;
 
@@ -13,10 +14,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 pub use self::group::{Groups, Labels};
-use self::group::{Order, grouped, grouped_by_number};
+use self::group::{Order, grouped};
+use self::keys::{Key, Keys, grouped_by_keys, grouped_integers};
 pub use self::memory::Texts;
 use self::memory::{Characters, Words};
-use crate::array::{Argument, Number, by_dtype, numpy, require_host};
+use crate::array::{Argument, Number, by_dtype, numpy, require_host, whole};
 use crate::arrow::ArrowColumn;
 use crate::columns::{is_masked, is_of, mask_of};
 use crate::error::at_index;
@@ -84,12 +86,18 @@ impl<'py> Series<'py> {
             shape(&[series.len()?])?;
             return of_pandas(operation, series);
         }
+        if is_of(series, "polars")? && series.hasattr("dtype")? {
+            let kind = series.getattr("dtype")?.get_type().name()?;
+            if kind == "Categorical" || kind == "Enum" {
+                shape(&[series.len()?])?;
+                return of_polars_categories(operation, series, kind == "Enum");
+            }
+        }
         if let Some(column) = ArrowColumn::import(series)? {
             shape(&[column.len()])?;
-            // polars sorts categories by their text, except those of an Enum.
-            let order = match is_of(series, "polars")? || !is_dictionary(&column) {
-                true if !column.is_ordered => Order::Sorted,
-                _ => Order::Appearance,
+            let order = match is_dictionary(&column) {
+                true => Order::Appearance,
+                false => Order::Sorted,
             };
             let groups = py.detach(|| arrow::groups(&column.chunks, order));
             let groups = groups.map_err(|fault| fault.exception(py, operation))?;
@@ -207,9 +215,8 @@ fn of_pandas<'py>(operation: &'static str, series: &Bound<'py, PyAny>) -> PyResu
         return with_labels(of_numpy(operation, &times)?.groups);
     }
     let is_numpy = dtype.is_instance(&numpy(py)?.getattr("dtype")?)?;
-    let numbers = series.call_method0("to_numpy");
     if is_numpy {
-        return of_numpy(operation, &numbers?.cast_into()?);
+        return of_numpy(operation, &series.call_method0("to_numpy")?.cast_into()?);
     }
     if array.hasattr("__arrow_array__")? {
         // It needs pyarrow.
@@ -243,28 +250,50 @@ fn of_pandas<'py>(operation: &'static str, series: &Bound<'py, PyAny>) -> PyResu
 
 /// Groups points by the codes of a categorical, of which there are `count`.
 fn of_codes(operation: &'static str, codes: &Argument<'_>, count: usize) -> PyResult<Groups> {
-    fn read<T: Number + Into<i64>>(
+    fn read<T: Number + Key + Default>(
         operation: &'static str,
         codes: &Argument<'_>,
         count: usize,
     ) -> PyResult<Groups> {
         let py = codes.py();
         let codes = codes.input::<T, Ix1>(None)?;
-        let found = py.detach(|| {
-            let codes = codes.view();
-            let codes = codes
-                .iter()
-                .map(|&code| u32::try_from(code.into()).map_err(|_| ()));
-            let codes = codes.collect::<Result<Vec<_>, ()>>().ok()?;
-            Some(grouped_by_number(codes, count))
+        let groups = py.detach(|| {
+            let keys = Keys {
+                keys: &whole(codes.view()),
+                first: T::default().word(),
+            };
+            let groups = (0..count as u32).map(Some).collect::<Vec<_>>();
+            grouped_by_keys(&[keys], &groups)
         });
-        found.ok_or_else(|| {
-            let codes = codes.view();
-            let index = codes.iter().position(|&code| code.into() < 0);
-            missing(py, operation, index.unwrap_or_default())
-        })
+        // Missing labels have the code -1.
+        groups.map_err(|index| missing(py, operation, index))
     }
     by_dtype!(codes, [i8, i16, i32, i64], read(operation, codes, count))
+}
+
+/// Groups the labels of a Categorical or an Enum of polars: those of an Enum in the order of its
+/// categories, others in the order of the texts.
+fn of_polars_categories<'py>(
+    operation: &'static str,
+    series: &Bound<'py, PyAny>,
+    is_enum: bool,
+) -> PyResult<Series<'py>> {
+    let py = series.py();
+    let column = |column: &Bound<'py, PyAny>| {
+        let column = ArrowColumn::import(column)?;
+        let column = column.ok_or_else(|| Fault::Type("polars".into()).exception(py, operation))?;
+        let groups = py.detach(|| arrow::groups(&column.chunks, Order::Sorted));
+        groups.map_err(|fault| fault.exception(py, operation))
+    };
+    let mut groups = column(&series.call_method0("to_physical")?)?;
+    let mut labels = taken(series, &groups.firsts)?;
+    if !is_enum {
+        let texts = labels.call_method1("cast", (py.import("polars")?.getattr("String")?,))?;
+        let by_text = column(&texts)?;
+        py.detach(|| groups.renumber(&by_text));
+        labels = taken(series, &groups.firsts)?;
+    }
+    Ok(Series { groups, labels })
 }
 
 /// Groups the labels of an array with one axis.
@@ -285,14 +314,11 @@ fn of_numpy<'py>(
     let groups = match kind {
         'i' => {
             let numbers = as_type("=i8")?.input::<i64, Ix1>(None)?;
-            let mut words = Words(Vec::with_capacity(numbers.view().len()));
-            words.extend_signed(numbers.view().iter().copied());
-            py.detach(|| grouped(&[words], Order::Sorted))
+            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]]))
         }
         'u' | 'b' => {
             let numbers = as_type("=u8")?.input::<u64, Ix1>(None)?;
-            let words = Words(numbers.view().to_vec());
-            py.detach(|| grouped(&[words], Order::Sorted))
+            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]]))
         }
         'f' if array.dtype().itemsize() <= 8 => {
             let numbers = as_type("=f8")?.input::<f64, Ix1>(None)?;
@@ -312,9 +338,7 @@ fn of_numpy<'py>(
             if let Some(index) = ticks.view().iter().position(|&tick| tick == i64::MIN) {
                 return missing_at(index);
             }
-            let mut words = Words(Vec::with_capacity(ticks.view().len()));
-            words.extend_signed(ticks.view().iter().copied());
-            py.detach(|| grouped(&[words], Order::Sorted))
+            py.detach(|| grouped_integers(&[&whole(ticks.view())[..]]))
         }
         'U' | 'S' if !array.is_empty() && array.dtype().itemsize() > 0 => {
             let native = dtype.call_method1("newbyteorder", ("=",))?;

@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
-use super::group::{Groups, Order, grouped_by_number};
+use super::group::{Groups, Order};
 use super::{Fault, missing};
 
 /// Groups objects that are equal, which have to be of one type.
@@ -26,6 +26,7 @@ pub fn groups(
     let different = PyList::empty(py);
     let mut kind: Option<(usize, String)> = None;
     let mut codes = Vec::with_capacity(objects.len());
+    let mut firsts = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         let pointer = object.as_ptr() as usize;
         if let Some(&code) = by_pointer.get(&pointer) {
@@ -54,6 +55,7 @@ pub fn groups(
             None => {
                 let code = different.len() as u32;
                 by_value.set_item(&object, code)?;
+                firsts.push(index);
                 different.append(&object)?;
                 code
             }
@@ -62,7 +64,12 @@ pub fn groups(
         codes.push(code);
     }
     let count = different.len();
+    let mut groups = Groups { codes, firsts };
     if order == Order::Sorted {
+        let mut order_of = Groups {
+            codes: vec![0; count],
+            firsts: vec![0; count],
+        };
         let options = PyDict::new(py);
         options.set_item("key", different.getattr(intern!(py, "__getitem__"))?)?;
         let sorted = py.import("builtins")?.getattr("sorted")?;
@@ -74,15 +81,14 @@ pub fn groups(
             fault.set_cause(py, Some(error));
             fault
         })?;
-        let mut ranks = vec![0; count];
         for (rank, number) in sorted.try_iter()?.enumerate() {
-            ranks[number?.extract::<usize>()?] = rank as u32;
+            let number = number?.extract::<usize>()?;
+            order_of.codes[number] = rank as u32;
+            order_of.firsts[rank] = number;
         }
-        for code in &mut codes {
-            *code = ranks[*code as usize];
-        }
+        groups.renumber(&order_of);
     }
-    Ok(grouped_by_number(codes, count))
+    Ok(groups)
 }
 
 /// NaN and NaT differ from themselves, and pandas' NA is neither equal nor different.
