@@ -152,6 +152,7 @@ macro_rules! choice {
                     $crate::Error::InvalidInput {
                         operation: concat!(stringify!($choice), "::from_str"),
                         index: None,
+                        of: "",
                         message: <$choice as $crate::Choice>::refusal(text),
                     }
                 })

@@ -27,6 +27,9 @@ pub enum Error {
         /// The index of the element of the argument: a row, a point, a sequence or a code, counted
         /// from 0. `None` if the error does not concern a single element.
         index: Option<usize>,
+        /// What `index` counts, as a plural: `timestamps`, `offsets`,
+        /// `rows`, `sequences` or `codes`. Empty without an index.
+        of: &'static str,
         /// The value, its place, and the accepted values.
         message: String,
     },
@@ -137,15 +140,22 @@ impl Error {
         Error::InvalidInput {
             operation,
             index: None,
+            of: "",
             message: message.into(),
         }
     }
 
-    /// Returns an [`Error::InvalidInput`] about one element of an argument.
-    pub(crate) fn input_at(operation: &'static str, index: usize, message: String) -> Error {
+    /// Returns an [`Error::InvalidInput`] about one element `of` an argument, such as `rows`.
+    pub(crate) fn input_at(
+        operation: &'static str,
+        of: &'static str,
+        index: usize,
+        message: String,
+    ) -> Error {
         Error::InvalidInput {
             operation,
             index: Some(index),
+            of,
             message,
         }
     }

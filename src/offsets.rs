@@ -31,7 +31,7 @@ pub(crate) fn check(
         let (offset, before) = (offsets[index], offsets[before]);
         let message =
             format!("offset {offset} at index {index} is below the one before it, {before}");
-        return Err(Error::input_at(operation, index, message));
+        return Err(Error::input_at(operation, "offsets", index, message));
     }
     if first == 0 && last == count {
         return Ok(());
@@ -40,7 +40,7 @@ pub(crate) fn check(
     let message = format!(
         "the offsets go from {first} to {last}, and have to go from 0 to the number of {elements}, {count}"
     );
-    Err(Error::input_at(operation, index, message))
+    Err(Error::input_at(operation, "offsets", index, message))
 }
 
 /// Copies offsets to a device, where they have 64 bits.

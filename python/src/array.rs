@@ -67,6 +67,7 @@ impl Number for bf16 {
 }
 
 /// An array argument of any dtype.
+#[derive(Clone)]
 pub struct Argument<'py> {
     operation: &'static str,
     name: &'static str,
@@ -96,7 +97,8 @@ macro_rules! by_dtype {
 pub(crate) use by_dtype;
 
 impl<'py> Argument<'py> {
-    /// Takes a numpy array as it is, and anything else as `numpy.asarray` converts it.
+    /// Takes a numpy array as it is, and anything else as `numpy.asarray` converts it. Numbers in
+    /// another byte order than that of the machine are copied.
     pub fn new(
         operation: &'static str,
         name: &'static str,
@@ -104,7 +106,17 @@ impl<'py> Argument<'py> {
     ) -> PyResult<Argument<'py>> {
         let array = match object.cast_exact::<PyUntypedArray>() {
             Ok(array) => array.clone(),
-            Err(_) => as_array(operation, name, object)?,
+            Err(_) => on_host(operation, name, object)?,
+        };
+        let dtype = array.dtype();
+        let is_swapped = dtype.is_native_byteorder() == Some(false);
+        let array = match is_swapped && b"iuf".contains(&dtype.kind()) {
+            true => {
+                let native = dtype.call_method1(intern!(object.py(), "newbyteorder"), ("=",))?;
+                let native = array.call_method1(intern!(object.py(), "astype"), (native,))?;
+                native.cast_into()?
+            }
+            false => array,
         };
         Ok(Argument {
             operation,
@@ -136,6 +148,10 @@ impl<'py> Argument<'py> {
         self.array.dtype()
     }
 
+    pub fn array(&self) -> &Bound<'py, PyUntypedArray> {
+        &self.array
+    }
+
     /// Exchanges the last two axes.
     pub fn transposed(&mut self) -> PyResult<()> {
         if self.axes() > 1 {
@@ -161,7 +177,7 @@ impl<'py> Argument<'py> {
         Ok(())
     }
 
-    /// Whether all elements, which are integers or bools, are in the range of int32.
+    /// Whether all elements, which are integers, are in the range of int32.
     fn fits_int32(&self) -> PyResult<bool> {
         if self.array.is_empty() {
             return Ok(true);
@@ -404,7 +420,8 @@ impl Memory {
     }
 }
 
-fn as_array<'py>(
+/// Returns what numpy makes of an argument, without copying one from the memory of a device.
+pub fn on_host<'py>(
     operation: &str,
     name: &str,
     object: &Bound<'py, PyAny>,
@@ -440,14 +457,9 @@ pub fn require_host(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> P
     Ok(())
 }
 
-/// Return what numpy makes of an argument, without copying one from the memory of a device.
-#[pyfunction]
-pub fn on_host<'py>(
-    operation: &str,
-    name: &str,
-    array: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    as_array(operation, name, array)
+/// Whether calls take bools for numbers: not if they take integers as they are.
+pub fn takes_bools(possible: &[&str]) -> bool {
+    !possible.contains(&"int32")
 }
 
 /// Converts arguments to the dtype that numpy promotes them to, if it is one of those `possible`.
@@ -466,8 +478,9 @@ pub fn promote(arguments: &mut [&mut Argument<'_>], possible: &[&str]) -> PyResu
     let names = names.collect::<PyResult<Vec<_>>>()?;
     let is_known = |(dtype, name): (&Bound<'_, PyArrayDescr>, &String)| {
         let kind = dtype.kind();
-        (b"iufb".contains(&kind) || name == bf16::NAME)
-            && dtype.is_native_byteorder() != Some(false)
+        b"iuf".contains(&kind)
+            || (name == bf16::NAME && dtype.is_native_byteorder() != Some(false))
+            || (kind == b'b' && takes_bools(possible))
     };
     let all_known = dtypes.iter().zip(&names).all(is_known);
     let are_equal = names.iter().all(|name| *name == names[0]);

@@ -1,9 +1,10 @@
 //! Boxes as arguments: arrays by position, and data frames by the names of their columns.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::array::{Argument, promote};
+use crate::columns::Name;
 use crate::frames::DataFrame;
 
 /// The coordinates, in the order in which boxes have them, with three axes and with two.
@@ -54,20 +55,20 @@ fn argument<'py>(
     name: &'static str,
     boxes: &Bound<'py, PyAny>,
 ) -> PyResult<Argument<'py>> {
-    let Some(frame) = DataFrame::of(boxes)? else {
+    let argument = Name {
+        operation,
+        argument: name,
+    };
+    let Some(frame) = DataFrame::of(argument, boxes)? else {
         return Argument::new(operation, name, boxes);
     };
     let Some(names) = &frame.names else {
-        return Argument::new(operation, name, &frame.to_array(None)?);
+        return frame.to_array(None, &DTYPES);
     };
     let columns = columns(names).map_err(|message| {
         PyValueError::new_err(format!("{operation}: {name} is a data frame {message}"))
     })?;
-    let array = frame.to_array(Some(&columns)).map_err(|error| {
-        let message = format!("{operation}: the columns of {name} have no common dtype: {error}");
-        PyTypeError::new_err(message)
-    })?;
-    Argument::new(operation, name, &array)
+    frame.to_array(Some(&columns), &DTYPES)
 }
 
 /// Returns the columns of the coordinates in their order, or what is wrong with the names.

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDict, PyList, PyString, PyTuple};
 
-use crate::array::{Argument, Input, Memory, inexact, numpy, require_host};
+use crate::array::{Argument, Input, Memory, inexact, numpy, require_host, takes_bools};
 use crate::arrow::ArrowColumn;
 use crate::error::at_index;
 
@@ -174,18 +174,59 @@ impl Numbers {
     }
 }
 
+/// Returns the numbers of a column of a data frame, with the column's label. All have to be valid.
+pub fn cells<'py>(
+    name: Name,
+    label: &str,
+    object: &Bound<'py, PyAny>,
+    possible: &[&str],
+) -> PyResult<Argument<'py>> {
+    let column = Column::labelled(name, Some(label), object)?;
+    let Name {
+        operation,
+        argument,
+    } = name;
+    let is_number = match column.kind()? {
+        'f' => column.array.dtype().itemsize() <= 8,
+        'b' => takes_bools(possible),
+        kind => "iu".contains(kind),
+    };
+    if !is_number {
+        let cure =
+            "convert the column, for example with pandas.to_numeric or polars' cast(pl.Float64)";
+        return Err(column.refused("floats and integers", cure)?);
+    }
+    let valid = column.valid.as_deref().unwrap_or_default();
+    if let Some(row) = valid.iter().position(|is_valid| !is_valid) {
+        let message = format!(
+            "{operation}: {argument}, the column {label:?}, is null in row {row}: leave out the rows with nulls, for \
+             example with dropna() or polars' drop_nulls(), or fill them"
+        );
+        return Err(at_index(object.py(), PyValueError::new_err(message), row));
+    }
+    Argument::new(operation, argument, column.array.as_any())
+}
+
 impl<'py> Column<'py> {
     fn read(name: Name, object: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
+        let own = object.getattr_opt(intern!(object.py(), "name"))?;
+        let own = own.and_then(|own| own.extract::<String>().ok());
+        Column::labelled(name, own.as_deref(), object)
+    }
+
+    fn labelled(
+        name: Name,
+        label: Option<&str>,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Column<'py>> {
         let py = object.py();
         let Name {
             operation,
             argument,
         } = name;
         require_host(operation, argument, object)?;
-        let own = object.getattr_opt(intern!(py, "name"))?;
-        let own = own.and_then(|own| own.extract::<String>().ok());
-        let name = match own {
-            Some(own) if !own.is_empty() => format!("{argument}, the column {own:?},"),
+        let name = match label {
+            Some(label) if !label.is_empty() => format!("{argument}, the column {label:?},"),
             _ => argument.to_string(),
         };
         let is_table = ["columns", "column_names"]

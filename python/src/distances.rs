@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, promote};
 use crate::call::call;
+use crate::columns::Name;
 use crate::device::Devices;
 use crate::error::{choice, not_negative};
 use crate::frames::DataFrame;
@@ -16,6 +17,9 @@ use crate::resident::{self, resident};
 
 const DISTANCES: &str = "distances";
 const NEAREST: &str = "nearest";
+
+/// The dtypes of rows.
+pub const DTYPES: [&str; 2] = ["float32", "float64"];
 
 #[pyfunction]
 #[pyo3(signature = (a, b, *, metric, out, device, stream))]
@@ -85,7 +89,11 @@ fn rows<'py, const N: usize>(
 ) -> PyResult<[Argument<'py>; N]> {
     let mut names: Option<(&str, Vec<String>)> = None;
     let sets = sets.map(|(name, set)| {
-        let Some(frame) = DataFrame::of(set)? else {
+        let argument = Name {
+            operation,
+            argument: name,
+        };
+        let Some(frame) = DataFrame::of(argument, set)? else {
             return Argument::new(operation, name, set);
         };
         if let (Some((other, names)), Some(own)) = (&names, &frame.names) {
@@ -101,20 +109,17 @@ fn rows<'py, const N: usize>(
                     names.join(", ")
                 )));
             }
-            return Argument::new(operation, name, &frame.to_array(Some(names))?);
+            return frame.to_array(Some(names), &DTYPES);
         }
-        let array = frame.to_array(None)?;
+        let array = frame.to_array(None, &DTYPES)?;
         names = frame.names.map(|own| (name, own));
-        Argument::new(operation, name, &array)
+        Ok(array)
     });
     let mut read = Vec::with_capacity(N);
     for set in sets {
         read.push(set?);
     }
-    promote(
-        &mut read.iter_mut().collect::<Vec<_>>(),
-        &["float32", "float64"],
-    )?;
+    promote(&mut read.iter_mut().collect::<Vec<_>>(), &DTYPES)?;
     Ok(read
         .try_into()
         .unwrap_or_else(|_| unreachable!("as many as sets")))

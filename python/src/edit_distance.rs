@@ -1,7 +1,6 @@
 //! Edit distances of pairs of sequences.
 
 use gridstride::edit_distance::{ABOVE_LIMIT, EditDistance};
-use gridstride::ndarray::Array1;
 use gridstride::sequences::{Sequences, Unknown};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -59,10 +58,6 @@ pub fn edit_distances<'py>(
 
 /// Returns the number of entries of all tables.
 fn entries(a: &Sequences, b: &Sequences) -> f64 {
-    let lengths = |sequences: &Sequences| -> Array1<f64> {
-        let ends = sequences.offsets().windows(2);
-        ends.map(|ends| (ends[1] - ends[0]) as f64).collect()
-    };
-    let (a, b) = (lengths(a), lengths(b));
-    a.iter().zip(&b).map(|(a, b)| a * b).sum()
+    let pairs = a.lengths().zip(b.lengths());
+    pairs.map(|(a, b)| a as f64 * b as f64).sum()
 }

@@ -63,7 +63,7 @@ pub fn read_fasta(
     let read = call(py, READ, INFLATE * bytes as f64, read)?;
     for sentence in warnings.try_iter() {
         let sentence = CString::new(format!("{READ}: {sentence}"))?;
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 1)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 2)?;
     }
     let (names, sequences) = read?;
     let sequences = PySequences {
@@ -88,6 +88,7 @@ impl From<sequences::Error> for Failure {
             Some(kind) => Failure::File(io::Error::new(kind, message)),
             None => Failure::Library(Error::InvalidInput {
                 operation: READ,
+                of: "sequences",
                 index: error.record().map(|record| record as usize),
                 message,
             }),
@@ -103,16 +104,12 @@ impl Failure {
                 let message = format!("{READ}: cannot read {name}: {error}");
                 Failure::File(io::Error::new(error.kind(), message))
             }
-            Failure::Library(Error::InvalidInput {
-                operation,
-                index,
-                message,
-            }) => Failure::Library(Error::InvalidInput {
-                operation,
-                index,
-                message: format!("{name}: {message}"),
-            }),
-            library => library,
+            Failure::Library(mut error) => {
+                if let Error::InvalidInput { message, .. } = &mut error {
+                    *message = format!("{name}: {message}");
+                }
+                Failure::Library(error)
+            }
         }
     }
 }

@@ -1,22 +1,35 @@
 //! Data frames and tables as arguments that are matrices: pandas, polars and pyarrow.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::PySlice;
 
-use crate::array::numpy;
+use crate::array::{Argument, numpy, promote};
+use crate::columns::{Name, cells, is_of};
 
 /// A data frame of pandas or polars, or a table of pyarrow.
 pub struct DataFrame<'py> {
+    name: Name,
     frame: Bound<'py, PyAny>,
+    /// The columns' names, as texts.
+    labels: Vec<String>,
     /// The columns' names; `None` if they are numbers, as those of arrays that became frames.
     pub names: Option<Vec<String>>,
 }
 
 impl<'py> DataFrame<'py> {
     /// Takes an object if it is a data frame.
-    pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Option<DataFrame<'py>>> {
+    pub fn of(name: Name, object: &Bound<'py, PyAny>) -> PyResult<Option<DataFrame<'py>>> {
         let py = object.py();
+        if is_of(object, "polars")? && object.hasattr(intern!(py, "collect"))? {
+            return Err(PyTypeError::new_err(format!(
+                "{}: {} is a {}: call its collect() first",
+                name.operation,
+                name.argument,
+                object.get_type().name()?
+            )));
+        }
         let names = match object.getattr_opt(intern!(py, "column_names"))? {
             Some(names) => names,
             None if object.hasattr(intern!(py, "to_numpy"))? => {
@@ -27,35 +40,52 @@ impl<'py> DataFrame<'py> {
             }
             None => return Ok(None),
         };
-        let names = names.try_iter()?.map(|name| Ok(name?.extract().ok()));
-        let names = names.collect::<PyResult<Option<Vec<String>>>>()?;
+        let names = names.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let labels = names.iter().map(ToString::to_string).collect();
+        let names = names.iter().map(|name| name.extract().ok());
+        let names = names.collect::<Option<Vec<String>>>();
         let is_number = |(index, name): (usize, &String)| *name == format!("column_{index}");
         let names = names.filter(|names| !names.iter().enumerate().all(is_number));
         Ok(Some(DataFrame {
+            name,
             frame: object.clone(),
+            labels,
             names,
         }))
     }
 
-    /// Returns the columns with some names as an array, or all columns.
-    pub fn to_array(&self, names: Option<&[String]>) -> PyResult<Bound<'py, PyAny>> {
+    /// Returns the columns with some names as an array, or all columns. They become one of the dtypes
+    /// that are `possible` as different arguments do.
+    pub fn to_array(&self, names: Option<&[String]>, possible: &[&str]) -> PyResult<Argument<'py>> {
         let py = self.frame.py();
-        let frame = &self.frame;
-        let is_polars = frame.hasattr(intern!(py, "lazy"))?;
-        let is_arrow = frame.hasattr(intern!(py, "column_names"))?;
-        let selected = match names {
-            Some(names) if is_polars || is_arrow => {
-                frame.call_method1("select", (names.to_vec(),))?
-            }
-            Some(names) => frame.get_item(PyList::new(py, names)?)?,
-            None => frame.clone(),
+        let place = |name| self.labels.iter().position(|label| label == name);
+        let places = match names {
+            Some(names) => names.iter().filter_map(place).collect(),
+            None => (0..self.labels.len()).collect::<Vec<_>>(),
         };
-        if !is_arrow {
-            return selected.call_method0("to_numpy");
+        let columns = places.into_iter().map(|place| {
+            let column = self.column(place)?;
+            cells(self.name, &self.labels[place], &column, possible)
+        });
+        let mut columns = columns.collect::<PyResult<Vec<_>>>()?;
+        promote(&mut columns.iter_mut().collect::<Vec<_>>(), possible)?;
+        let arrays = columns.iter().map(Argument::array).collect::<Vec<_>>();
+        let array = match arrays.is_empty() {
+            true => numpy(py)?.call_method1("empty", ((0, 0),))?,
+            false => numpy(py)?.call_method1("column_stack", (arrays,))?,
+        };
+        Argument::new(self.name.operation, self.name.argument, &array)
+    }
+
+    fn column(&self, place: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.frame.py();
+        if let Some(rows_and_columns) = self.frame.getattr_opt(intern!(py, "iloc"))? {
+            return rows_and_columns.get_item((PySlice::full(py), place));
         }
-        let columns = selected.getattr("columns")?.try_iter()?;
-        let columns = columns.map(|column| numpy(py)?.call_method1("asarray", (column?,)));
-        let columns = columns.collect::<PyResult<Vec<_>>>()?;
-        numpy(py)?.call_method1("column_stack", (columns,))
+        let method = match self.frame.hasattr(intern!(py, "to_series"))? {
+            true => "to_series",
+            false => "column",
+        };
+        self.frame.call_method1(method, (place,))
     }
 }

@@ -24,6 +24,7 @@ mod points;
 mod resident;
 mod sequences;
 mod session;
+mod short;
 mod slide;
 mod summaries;
 mod tensor_sketch;
@@ -48,8 +49,6 @@ mod _core {
     }
 
     #[pymodule_export]
-    use crate::array::on_host;
-    #[pymodule_export]
     use crate::arrow::from_arrow;
     #[pymodule_export]
     use crate::box_counts::box_overlap_counts;
@@ -64,8 +63,6 @@ mod _core {
     #[pymodule_export]
     use crate::distances::{distances, nearest};
     #[pymodule_export]
-    use crate::durations::{duration, point};
-    #[pymodule_export]
     use crate::edit_distance::edit_distances;
     #[pymodule_export]
     use crate::fasta::read_fasta;
@@ -78,7 +75,9 @@ mod _core {
     #[pymodule_export]
     use crate::sequences::{PyAlphabet, PySequences};
     #[pymodule_export]
-    use crate::session::PySession;
+    use crate::session::{PySession, PyStream};
+    #[pymodule_export]
+    use crate::short::ShortSequenceWarning;
     #[pymodule_export]
     use crate::slide::{slide_distances, slide_nearest, slide_paired};
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The points of a call without nulls, those of a series after each other.
 
 use gridstride::ndarray::{ArrayView1, Ix1};
-use gridstride::time_series::Nan;
+use gridstride::time_series::{Nan, check_offsets};
 use gridstride::{Error, Result};
 use numpy::PyUntypedArrayMethods;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::array::{Argument, Input, Number, numpy, require_host, whole};
 use crate::call::threads;
 use crate::columns::{Name, Numbers, Times, Values};
-use crate::error::at_index;
+use crate::error::{OrRaise, at_index};
 use crate::labels::{Groups, Series};
 
 /// Elements of an argument, or copies of them.
@@ -42,17 +42,21 @@ impl<T> PointsOf<T> {
     /// Calls `work`, and gives errors about a timestamp the caller's index.
     pub fn call<R>(&self, work: impl FnOnce(&PointsOf<T>) -> Result<R>) -> Result<R> {
         work(self).map_err(|mut error| {
-            if let Error::InvalidInput { index, message, .. } = &mut error
-                && let Some(found) = *index
-                && message.contains("timestamp")
+            if let Error::InvalidInput {
+                index: Some(index),
+                of: "timestamps",
+                message,
+                ..
+            } = &mut error
             {
+                let found = *index;
                 let place = self.places.get(found, self.offsets.as_deref());
                 *message = message.replacen(
                     &format!("at index {found}"),
                     &format!("at index {place}"),
                     1,
                 );
-                *index = Some(place);
+                *index = place;
             }
             error
         })
@@ -152,7 +156,7 @@ pub fn read(
         groups = Some(read.groups);
     } else if let (Some(_), Some(offsets)) = (&valid, &mut offsets) {
         // Without the nulls, wrong offsets could be right.
-        require_offsets(py, operation, offsets, count)?;
+        check_offsets(operation, offsets, count).or_raise(py, operation)?;
     }
     let ticks = times.ticks;
     let points = py.detach(|| match numbers.values {
@@ -334,36 +338,4 @@ pub fn offsets_of(
         })
     });
     within.collect()
-}
-
-/// Fails unless offsets ascend from 0 to the number of points.
-fn require_offsets(
-    py: Python<'_>,
-    operation: &str,
-    offsets: &[usize],
-    count: usize,
-) -> PyResult<()> {
-    let refuse = |message: String, index| {
-        let error = PyValueError::new_err(format!("{operation}: {message}"));
-        Err(at_index(py, error, index))
-    };
-    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
-        // The library refuses them.
-        return Ok(());
-    };
-    if let Some(before) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
-        let index = before + 1;
-        let message = format!(
-            "offset {} at index {index} is below the one before it, {}",
-            offsets[index], offsets[before]
-        );
-        return refuse(message, index);
-    }
-    if first != 0 || last != count {
-        let message = format!(
-            "the offsets go from {first} to {last}, and have to go from 0 to the number of points, {count}"
-        );
-        return refuse(message, if first != 0 { 0 } else { offsets.len() - 1 });
-    }
-    Ok(())
 }

@@ -93,7 +93,7 @@ impl PyAlphabet {
         hasher.finish()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    pub fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         if let Some(name) = self.name() {
             return Ok(format!("Alphabet.{name}()"));
         }
@@ -139,6 +139,13 @@ impl PyAlphabet {
 
 /// The argument `alphabet`: a name, or a [`PyAlphabet`].
 pub struct AlphabetArgument(pub Alphabet);
+
+impl AlphabetArgument {
+    /// Returns the default.
+    pub fn dna() -> AlphabetArgument {
+        AlphabetArgument(Alphabet::dna())
+    }
+}
 
 impl<'py> FromPyObject<'_, 'py> for AlphabetArgument {
     type Error = PyErr;
@@ -326,8 +333,7 @@ impl PySequences {
     /// The number of letters of each sequence.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let ends = self.sequences.offsets().windows(2);
-        let lengths = ends.map(|ends| (ends[1] - ends[0]) as i64);
+        let lengths = self.sequences.lengths().map(|length| length as i64);
         lengths.collect::<Array1<_>>().into_pyarray(py)
     }
 
@@ -367,17 +373,15 @@ pub fn other_alphabet(operation: &str) -> PyErr {
 }
 
 /// Names the sequence of an error about one letter.
-fn in_sequence(error: Error, sequence: usize) -> Error {
-    match error {
-        Error::InvalidInput {
-            operation, message, ..
-        } => Error::InvalidInput {
-            operation,
-            index: Some(sequence),
-            message: format!("sequence {sequence}: {message}"),
-        },
-        error => error,
+fn in_sequence(mut error: Error, sequence: usize) -> Error {
+    if let Error::InvalidInput {
+        index, of, message, ..
+    } = &mut error
+    {
+        (*index, *of) = (Some(sequence), "sequences");
+        *message = format!("sequence {sequence}: {message}");
     }
+    error
 }
 
 /// Reads arguments that are sequences.
@@ -537,6 +541,7 @@ impl Reader<'_> {
         let error = Error::InvalidInput {
             operation: self.operation,
             index: None,
+            of: "",
             message,
         };
         Err(in_sequence(error, index))

@@ -1,8 +1,9 @@
 //! Sketches of sequences whose letters arrive gradually.
 
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use files::sequences::{Needed, Short};
 use gridstride::Result;
 use gridstride::ndarray::Array2;
 use gridstride::sequences::{Alphabet, Unknown};
@@ -10,11 +11,13 @@ use gridstride::tensor_sketch::{Entry, SketchSession};
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyIterator;
 
 use crate::array::Number;
 use crate::call::{call, require_threads};
 use crate::error::OrRaise;
 use crate::sequences::Reader;
+use crate::short;
 
 /// Sketches sequences whose letters arrive gradually: the result of ``TensorSketch.session``.
 ///
@@ -24,8 +27,19 @@ use crate::sequences::Reader;
 pub struct PySession {
     /// `None` after the end.
     session: Mutex<Option<Box<dyn Session>>>,
+    lengths: Mutex<Lengths>,
+    /// The letters of a tuple.
+    tuple: usize,
     alphabet: Alphabet,
     unknown: Unknown,
+}
+
+/// The sequences that have ended, and the letters of the current one.
+#[derive(Default)]
+struct Lengths {
+    sequences: usize,
+    current: usize,
+    short: Short,
 }
 
 /// A session with any type of entries.
@@ -64,15 +78,22 @@ fn rows<T: Number>(sketches: Array2<T>) -> Rows {
 impl PySession {
     pub fn new<T: Entry + Number>(
         session: SketchSession<T>,
+        tuple: usize,
         alphabet: Alphabet,
         unknown: Unknown,
     ) -> PySession {
         let session: Box<dyn Session> = Box::new(session);
         PySession {
             session: Mutex::new(Some(session)),
+            lengths: Mutex::default(),
+            tuple,
             alphabet,
             unknown,
         }
+    }
+
+    fn lengths(&self) -> MutexGuard<'_, Lengths> {
+        self.lengths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `work` with the session, without Python's lock.
@@ -124,12 +145,21 @@ impl PySession {
             unknown: self.unknown,
         };
         let codes = reader.codes(py, letters)?;
-        self.with(py, PUSH, |session| session.push(&codes))
+        self.with(py, PUSH, |session| session.push(&codes))?;
+        self.lengths().current += codes.len();
+        Ok(())
     }
 
     /// End the current sequence, which may be empty.
     fn end_sequence(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, "end_sequence", |session| session.end_sequence())
+        self.with(py, "end_sequence", |session| session.end_sequence())?;
+        let mut lengths = self.lengths();
+        let (index, length) = (lengths.sequences, mem::take(&mut lengths.current));
+        lengths.sequences += 1;
+        if length < self.tuple {
+            lengths.short.add(|| short::name(index));
+        }
+        Ok(())
     }
 
     /// Return the finished sketches that have not been taken, without waiting for others.
@@ -151,6 +181,50 @@ impl PySession {
         let session = session.ok_or_else(|| ended(FINISH))?;
         // It may wait for as many letters as a session holds.
         let rows = call(py, FINISH, f64::INFINITY, || session.finish())?;
+        let Lengths {
+            sequences, short, ..
+        } = mem::take(&mut *self.lengths());
+        short::warn(py, FINISH, &short, Needed::Tuple(self.tuple), sequences)?;
         Ok(rows(py))
+    }
+}
+
+/// The sketches of sequences that an iterable makes: the result of ``TensorSketch.stream``.
+#[pyclass(frozen, name = "SketchStream", module = "gridstride.tensor_sketch")]
+pub struct PyStream {
+    session: PySession,
+    sequences: Py<PyIterator>,
+}
+
+impl PyStream {
+    pub fn new(session: PySession, sequences: Py<PyIterator>) -> PyStream {
+        PyStream { session, sequences }
+    }
+}
+
+#[pymethods]
+impl PyStream {
+    fn __iter__(stream: Py<PyStream>) -> Py<PyStream> {
+        stream
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let some = |rows: Py<PyAny>| Ok((rows.bind(py).len()? > 0).then_some(rows));
+        let has_ended = self
+            .session
+            .session
+            .lock()
+            .is_ok_and(|session| session.is_none());
+        if has_ended {
+            return Ok(None);
+        }
+        for sequence in self.sequences.bind(py).clone() {
+            self.session.push(py, &sequence?)?;
+            self.session.end_sequence(py)?;
+            if let Some(rows) = some(self.session.take_finished(py)?)? {
+                return Ok(Some(rows));
+            }
+        }
+        some(self.session.finish(py)?)
     }
 }

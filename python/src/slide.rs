@@ -3,34 +3,34 @@
 use gridstride::Device;
 use gridstride::distances::{Component, Distances, Windows};
 use gridstride::ndarray::{Ix1, Ix2};
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype};
+use crate::array::{
+    Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
+};
 use crate::call::call;
 use crate::device::Devices;
-use crate::distances::{Nearest, signed, with_metric};
+use crate::distances::{DTYPES, Nearest, signed, with_metric};
 use crate::error::not_negative;
 
 const SLIDE_DISTANCES: &str = "slide_distances";
 const SLIDE_PAIRED: &str = "slide_paired";
 const SLIDE_NEAREST: &str = "slide_nearest";
 
-/// The rows of windows, and where the windows of each sequence begin and end among them.
-type Argued<'py> = (Bound<'py, PyAny>, Vec<usize>);
-
 #[pyfunction]
 #[pyo3(signature = (a, b, *, metric, out, device))]
 pub fn slide_distances(
     py: Python<'_>,
-    a: Argued<'_>,
-    b: Argued<'_>,
+    a: &Bound<'_, PyAny>,
+    b: Option<&Bound<'_, PyAny>>,
     metric: &str,
     out: Option<&Bound<'_, PyAny>>,
     device: Option<Devices>,
 ) -> PyResult<Py<PyAny>> {
     let options = with_metric(SLIDE_DISTANCES, metric)?;
-    let [a, b] = sequences(SLIDE_DISTANCES, ["a", "b"], [a, b])?;
+    let [a, b] = Sequences::pair(SLIDE_DISTANCES, ("a", a), ("b", b))?;
     let devices = Devices::of(py, device);
     by_dtype!(
         a.rows,
@@ -66,14 +66,14 @@ fn distances_of<T: Number + Component>(
 #[pyo3(signature = (a, b, *, metric, out, device))]
 pub fn slide_paired(
     py: Python<'_>,
-    a: Argued<'_>,
-    b: Argued<'_>,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
     metric: &str,
     out: Option<&Bound<'_, PyAny>>,
     device: Option<Devices>,
 ) -> PyResult<Py<PyAny>> {
     let options = with_metric(SLIDE_PAIRED, metric)?;
-    let [a, b] = sequences(SLIDE_PAIRED, ["a", "b"], [a, b])?;
+    let [a, b] = Sequences::pair(SLIDE_PAIRED, ("a", a), ("b", Some(b)))?;
     let devices = Devices::of(py, device);
     by_dtype!(
         a.rows,
@@ -109,16 +109,16 @@ fn paired_of<T: Number + Component>(
 #[pyo3(signature = (queries, database, k, *, metric, device))]
 pub fn slide_nearest<'py>(
     py: Python<'py>,
-    queries: Argued<'py>,
-    database: Argued<'py>,
+    queries: &Bound<'py, PyAny>,
+    database: &Bound<'py, PyAny>,
     k: i128,
     metric: &str,
     device: Option<Devices>,
 ) -> PyResult<Nearest<'py>> {
     let k = not_negative(SLIDE_NEAREST, "k", k)?;
     let options = with_metric(SLIDE_NEAREST, metric)?;
-    let names = ["queries", "database"];
-    let [queries, database] = sequences(SLIDE_NEAREST, names, [queries, database])?;
+    let database = ("database", Some(database));
+    let [queries, database] = Sequences::pair(SLIDE_NEAREST, ("queries", queries), database)?;
     let devices = Devices::of(py, device);
     by_dtype!(
         queries.rows,
@@ -147,29 +147,120 @@ fn nearest_of<'py, T: Number + Component>(
 }
 
 /// An argument of sequences of windows.
+#[derive(Clone)]
 struct Sequences<'py> {
     rows: Argument<'py>,
+    /// Where the windows of each sequence begin and end among the rows.
     offsets: Vec<usize>,
 }
 
-fn sequences<'py>(
-    operation: &'static str,
-    names: [&'static str; 2],
-    [first, second]: [Argued<'py>; 2],
-) -> PyResult<[Sequences<'py>; 2]> {
-    let sequences = |name, (rows, offsets): Argued<'py>| -> PyResult<Sequences<'py>> {
-        let rows = Argument::new(operation, name, &rows)?;
-        Ok(Sequences { rows, offsets })
-    };
-    Ok([sequences(names[0], first)?, sequences(names[1], second)?])
-}
+impl<'py> Sequences<'py> {
+    /// Reads two arguments, whose rows become of one dtype. The second is by default the first.
+    fn pair(
+        operation: &'static str,
+        first: (&'static str, &Bound<'py, PyAny>),
+        second: (&'static str, Option<&Bound<'py, PyAny>>),
+    ) -> PyResult<[Sequences<'py>; 2]> {
+        let mut first = Sequences::of(operation, first.0, first.1)?;
+        let mut second = match second.1 {
+            Some(object) => Sequences::of(operation, second.0, object)?,
+            None => first.clone(),
+        };
+        promote(&mut [&mut first.rows, &mut second.rows], &DTYPES)?;
+        Ok([first, second])
+    }
 
-impl Sequences<'_> {
+    /// Takes `Windows`, an array with three axes, or an iterable of matrices.
+    fn of(
+        operation: &'static str,
+        name: &'static str,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Sequences<'py>> {
+        let py = object.py();
+        let refuse = |what: String| PyValueError::new_err(format!("{operation}: {what}"));
+        let class = py.import("gridstride._slide")?.getattr("Windows")?;
+        if object.is_instance(&class)? {
+            let offsets = object.getattr("offsets")?;
+            return Ok(Sequences {
+                rows: Argument::new(operation, name, &object.getattr("rows")?)?,
+                offsets: offsets_of(operation, name, &offsets)?,
+            });
+        }
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            let &[count, length, dim] = array.shape() else {
+                return Err(refuse(format!(
+                    "{name} has {} axes, with the shape {:?}, but has to have 3, or be a list of arrays, or Windows",
+                    array.ndim(),
+                    array.shape()
+                )));
+            };
+            let rows = array.call_method1("reshape", (count * length, dim))?;
+            return Ok(Sequences {
+                rows: Argument::new(operation, name, &rows)?,
+                offsets: (0..=count).map(|index| length * index).collect(),
+            });
+        }
+        let mut arrays = Vec::<Argument<'_>>::new();
+        let mut offsets = vec![0];
+        for (index, item) in object.try_iter()?.enumerate() {
+            let array = on_host(operation, &format!("a sequence of {name}"), &item?)?;
+            let &[windows, dim] = array.shape() else {
+                return Err(refuse(format!(
+                    "sequence {index} of {name} has {} axes, but has to have 2",
+                    array.ndim()
+                )));
+            };
+            let first = arrays.first().map_or(dim, |first| first.shape()[1]);
+            if dim != first {
+                return Err(refuse(format!(
+                    "sequence {index} of {name} has windows of {dim} numbers, but sequence 0 has windows of {first}"
+                )));
+            }
+            offsets.push(offsets[index] + windows);
+            arrays.push(Argument::new(operation, name, &array)?);
+        }
+        if arrays.is_empty() {
+            return Err(refuse(format!(
+                "{name} has no sequences: an array of shape (0, windows, d) has none either, but a d"
+            )));
+        }
+        promote(&mut arrays.iter_mut().collect::<Vec<_>>(), &DTYPES)?;
+        let arrays = arrays.iter().map(Argument::array).collect::<Vec<_>>();
+        let rows = numpy(py)?.call_method1("concatenate", (arrays,))?;
+        Ok(Sequences {
+            rows: Argument::new(operation, name, &rows)?,
+            offsets,
+        })
+    }
+
     fn read<T: Number>(self, out: Option<&Memory>) -> PyResult<Read<T>> {
         let rows = self.rows.input(out)?;
         let offsets = self.offsets;
         Ok(Read { rows, offsets })
     }
+}
+
+/// Reads the offsets of `Windows`. The library checks their order.
+fn offsets_of(
+    operation: &'static str,
+    name: &str,
+    offsets: &Bound<'_, PyAny>,
+) -> PyResult<Vec<usize>> {
+    let what = format!("the offsets of {name}");
+    let array = on_host(operation, &what, offsets)?;
+    if array.ndim() != 1 || (!array.is_empty() && !b"iu".contains(&array.dtype().kind())) {
+        let message = format!("{operation}: {what} have to be integers with one axis");
+        return Err(PyTypeError::new_err(message));
+    }
+    let array = array.call_method1("astype", ("=i8",))?;
+    let offsets = Argument::new(operation, "offsets", &array)?.input::<i64, Ix1>(None)?;
+    let offsets = offsets
+        .view()
+        .into_iter()
+        .map(|&offset| usize::try_from(offset));
+    offsets
+        .collect::<Result<_, _>>()
+        .map_err(|_| PyValueError::new_err(format!("{operation}: {what} have a negative number")))
 }
 
 /// Sequences of windows, for a call on any thread.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use gridstride::Device;
-use gridstride::time_series::{Summaries, TimeBuckets, Value};
+use gridstride::time_series::{Moments, Summaries, TimeBuckets, Value};
 use pyo3::prelude::*;
 
 use crate::array::Number;
 use crate::call::call;
 use crate::device::Devices;
+use crate::durations::Unit;
 use crate::error::{choice, not_negative};
 use crate::points::{self, Frame, Points, PointsOf};
-use crate::time_series::{Methods, POINT, buckets, order_of, point_in, span_in};
+use crate::time_series::{Methods, POINT, buckets, order_of};
 
 const SUMMARIZE: &str = "summarize";
 const RESAMPLE: &str = "resample";
@@ -19,11 +20,11 @@ const AGG: &str = "agg";
 
 /// Summaries of buckets: the result of ``summarize``.
 ///
-/// All methods except percentiles, rates, skewness and kurtosis, also of coarser buckets, are computed
-/// from them without the points.
+/// All methods except percentiles and rates, also of coarser buckets, are computed from them without the
+/// points.
 #[pyclass(frozen, name = "Summaries", module = "gridstride.time_series")]
 pub struct PySummaries {
-    summaries: Arc<Summaries>,
+    summaries: Arc<Summaries<Moments>>,
     frame: Frame,
 }
 
@@ -40,7 +41,7 @@ impl PySummaries {
 
     /// Return the summaries of coarser buckets, whose length is a multiple, with the same origin.
     fn resample(&self, py: Python<'_>, every: &Bound<'_, PyAny>) -> PyResult<PySummaries> {
-        let every = span_in(self.frame.unit.as_deref(), every)?;
+        let every = Unit::new(RESAMPLE, self.frame.unit.as_deref()).span(every)?;
         let summaries = self.summaries.clone();
         let resample = move || summaries.resample(every).map(Arc::new);
         let summaries = call(py, RESAMPLE, self.operations(), resample)?;
@@ -50,8 +51,8 @@ impl PySummaries {
         })
     }
 
-    /// Return the results of methods as `aggregate` does; percentiles, rates, skewness and kurtosis are
-    /// refused with ValueError.
+    /// Return the results of methods as `aggregate` does; percentiles and rates are refused with
+    /// ValueError.
     #[pyo3(signature = (methods = Methods::mean(), *, ddof = 1), text_signature = "($self, methods='mean', *, ddof=1)")]
     fn agg<'py>(
         &self,
@@ -101,9 +102,9 @@ pub fn summarize<'py>(
         offsets,
         choice(SUMMARIZE, nan)?,
     )?;
-    let unit = frame.unit.as_deref();
-    let options = TimeBuckets::every(span_in(unit, every)?)
-        .origin(point_in(unit, origin)?)
+    let unit = Unit::new(SUMMARIZE, frame.unit.as_deref());
+    let options = TimeBuckets::every(unit.span(every)?)
+        .origin(unit.point(origin)?)
         .nan(choice(SUMMARIZE, nan)?)
         .duplicates(choice(SUMMARIZE, duplicates)?)
         .order(order_of(sort));
@@ -123,15 +124,14 @@ fn summarize_of<T: Number + Value>(
     options: TimeBuckets,
     points: PointsOf<T>,
     devices: Vec<Device>,
-) -> PyResult<Summaries> {
+) -> PyResult<Summaries<Moments>> {
     let operations = points.values.view().len() as f64 * POINT;
     call(py, SUMMARIZE, operations, move || {
         points.call(|points| {
             let (timestamps, values) = (points.timestamps.view(), points.values.view());
-            match &points.offsets {
-                Some(offsets) => options.summaries_series(&devices, offsets, timestamps, values),
-                None => options.summaries(&devices, timestamps, values),
-            }
+            let all = [0, timestamps.len()];
+            let offsets = points.offsets.as_deref().unwrap_or(&all);
+            options.summaries_of(&devices, offsets, timestamps, values)
         })
     })
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use gridstride::Device;
+use files::sequences::Needed;
 use gridstride::ndarray::{Array1, Ix2, Ix3};
 use gridstride::sequences::{Alphabet, Sequences, Unknown};
 use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
-use numpy::{IntoPyArray, PyArray2};
+use gridstride::{Choice, Device};
+use numpy::{IntoPyArray, PyArray2, PyArrayDescr};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,7 +17,8 @@ use crate::call::{call, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, choice, not_negative};
 use crate::sequences::{AlphabetArgument, PyAlphabet, Reader};
-use crate::session::PySession;
+use crate::session::{PySession, PyStream};
+use crate::short;
 
 const TENSOR_SKETCH: &str = "TensorSketch";
 const SKETCH: &str = "sketch";
@@ -50,8 +52,55 @@ macro_rules! with_sketcher {
     };
 }
 
-/// Sketches sequences with given tables.
-#[pyclass(frozen, subclass, name = "TensorSketch", module = "gridstride._core")]
+/// Sketches sequences. Only sketches of equal parameters can be compared.
+///
+/// Parameters
+/// ----------
+/// dim : int
+///     The numbers of a sketch, D, up to 4096. The error of a distance falls as 1/√D.
+/// tuple : int
+///     The letters of a subsequence, t, up to 8: 3 to 6 for DNA, 2 or 3 for proteins.
+/// seed : int
+///     The seed of the tables. Equal seeds give equal tables in every version and on every machine.
+/// alphabet : {'dna', 'protein'} or Alphabet
+///     The letters of texts. The codes of arrays are below its size.
+/// unknown : {'error', 'skip'}
+///     How to treat bytes of texts that are no letters: 'skip' leaves them out.
+/// normalize : bool
+///     Whether sketches are divided by the number of subsequences, so that sketches of sequences of
+///     different lengths can be compared.
+/// dtype : dtype
+///     float32, or float64, which is more accurate and slower.
+/// form : {'auto', 'fourier', 'direct'}
+///     How to compute. 'direct' is the definition, and slow for long sequences.
+/// tables : tuple of array_like, optional
+///     Hashes, from 0 to D − 1, and signs, 1 or −1, in place of those of the seed: int64, with a row for
+///     each letter and ``tuple`` columns.
+///
+/// Warns
+/// -----
+/// ShortSequenceWarning
+///     From all methods: for sequences of fewer letters than a subsequence, whose sketches are zero, and
+///     for those of fewer letters than a window, which have no sketch.
+///
+/// Examples
+/// --------
+/// >>> from gridstride import distances
+/// >>> from gridstride.tensor_sketch import TensorSketch
+/// >>> sketcher = TensorSketch(64, 3, seed=1, normalize=True)
+/// >>> sketches = sketcher.sketch(["GATTACAGATTACA", "GATTACATATTACA", "CCGCGGCCGCCGGC"])
+/// >>> sketches.shape, sketches.dtype
+/// ((3, 64), dtype('float32'))
+/// >>> table = distances(sketches)
+/// >>> bool(table[0, 1] < table[0, 2])
+/// True
+#[pyclass(
+    frozen,
+    subclass,
+    dict,
+    name = "TensorSketch",
+    module = "gridstride.tensor_sketch"
+)]
 pub struct PyTensorSketch {
     sketcher: Sketcher,
     alphabet: Alphabet,
@@ -63,7 +112,11 @@ pub struct PyTensorSketch {
 #[pymethods]
 impl PyTensorSketch {
     #[new]
-    #[pyo3(signature = (dim, tuple, seed, *, alphabet, unknown, normalize, dtype, form, tables))]
+    #[pyo3(signature = (
+        dim, tuple, seed = 0, *, alphabet = AlphabetArgument::dna(), unknown = "error", normalize = false,
+        dtype = None, form = "auto", tables = None
+    ), text_signature = "(dim, tuple, seed=0, *, alphabet='dna', unknown='error', normalize=False, dtype=None, \
+                         form='auto', tables=None)")]
     #[expect(clippy::too_many_arguments, reason = "Python has names for them")]
     fn new(
         py: Python<'_>,
@@ -73,7 +126,7 @@ impl PyTensorSketch {
         alphabet: AlphabetArgument,
         unknown: &str,
         normalize: bool,
-        dtype: &str,
+        dtype: Option<&Bound<'_, PyAny>>,
         form: &str,
         tables: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
     ) -> PyResult<PyTensorSketch> {
@@ -107,7 +160,14 @@ impl PyTensorSketch {
         }
         let form = choice(TENSOR_SKETCH, form)?;
         let sketcher = TensorSketch::new(tables).normalize(normalize).form(form);
-        let sketcher = match choice(TENSOR_SKETCH, dtype)? {
+        let dtype = match dtype {
+            Some(dtype) => {
+                let name = PyArrayDescr::new(py, dtype)?.getattr("name")?;
+                choice(TENSOR_SKETCH, name.extract()?)?
+            }
+            None => Dtype::default(),
+        };
+        let sketcher = match dtype {
             Dtype::Float32 => Sketcher::Single(Arc::new(sketcher)),
             Dtype::Float64 => Sketcher::Double(Arc::new(sketcher.double())),
         };
@@ -135,53 +195,55 @@ impl PyTensorSketch {
         Ok(((self.dim(), self.tuple()), options))
     }
 
+    /// The letters of texts.
     #[getter]
     fn alphabet(&self) -> PyAlphabet {
         PyAlphabet(self.alphabet.clone())
     }
 
+    /// How bytes of texts that are no letters are treated.
     #[getter]
     fn unknown(&self) -> &'static str {
-        match self.unknown {
-            Unknown::Error => "error",
-            Unknown::Skip => "skip",
-        }
+        self.unknown.name()
     }
 
+    /// Whether sketches are divided by the number of subsequences.
     #[getter]
     fn normalize(&self) -> bool {
         self.normalize
     }
 
+    /// How sketches are computed.
     #[getter]
     fn form(&self) -> &'static str {
-        match self.form {
-            Form::Auto => "auto",
-            Form::Direct => "direct",
-            Form::Fourier => "fourier",
-        }
+        self.form.name()
     }
 
+    /// The numbers of a sketch.
     #[getter]
     fn dim(&self) -> usize {
         self.tables().dim()
     }
 
+    /// The letters of a subsequence.
     #[getter]
     fn tuple(&self) -> usize {
         self.tables().tuple_length()
     }
 
+    /// The hashes: int64, with a row for each letter and ``tuple`` columns.
     #[getter]
     fn hashes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
         self.tables().hashes().mapv(i64::from).into_pyarray(py)
     }
 
+    /// The signs: int64, with a row for each letter and ``tuple`` columns.
     #[getter]
     fn signs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i64>> {
         self.tables().signs().mapv(i64::from).into_pyarray(py)
     }
 
+    /// The name of the type of entries.
     #[getter]
     fn dtype(&self) -> &'static str {
         match &self.sketcher {
@@ -190,7 +252,43 @@ impl PyTensorSketch {
         }
     }
 
-    #[pyo3(signature = (sequences, *, out, device))]
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let alphabet = self.alphabet().__repr__(py)?;
+        let (dim, tuple, dtype) = (self.dim(), self.tuple(), self.dtype());
+        Ok(format!(
+            "<TensorSketch: dim={dim}, tuple={tuple}, {alphabet}, {dtype}>"
+        ))
+    }
+
+    /// Sketch sequences.
+    ///
+    /// Parameters
+    /// ----------
+    /// sequences : Sequences, or iterable of str, bytes and uint8 arrays
+    ///     Texts in the letters of the alphabet, or arrays of codes.
+    /// out : ndarray, optional
+    ///     An array of the result's shape and dtype, with any strides, to write the result to.
+    /// device : Device, str, or several of them, optional
+    ///     Where to compute. The default is the first GPU, or else the CPU.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray
+    ///     A row for each sequence, of shape (n, dim).
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     For letters and codes that are not in the alphabet.
+    /// OverflowError
+    ///     If a sketch that is not normalised has an entry beyond the range of float32.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from gridstride.tensor_sketch import TensorSketch
+    /// >>> TensorSketch(16, 2).sketch(["ACGT", "AC"]).shape
+    /// (2, 16)
+    #[pyo3(signature = (sequences, *, out = None, device = None))]
     fn sketch(
         &self,
         py: Python<'_>,
@@ -198,7 +296,7 @@ impl PyTensorSketch {
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
-        let sequences = self.reader(SKETCH).sequences(py, sequences)?;
+        let sequences = self.sequences(py, SKETCH, sequences)?;
         let devices = Devices::of(py, device);
         with_sketcher!(self, |sketcher| sketch_of(
             py,
@@ -209,7 +307,33 @@ impl PyTensorSketch {
         ))
     }
 
-    #[pyo3(signature = (sequences, *, out, device))]
+    /// Sketch sequences with subsequences of every length from 0 to t.
+    ///
+    /// Parameters
+    /// ----------
+    /// sequences : Sequences, or iterable of str, bytes and uint8 arrays
+    ///     Texts in the letters of the alphabet, or arrays of codes.
+    /// out : ndarray, optional
+    ///     An array of the result's shape and dtype, with any strides, to write the result to.
+    /// device : Device, str, or several of them, optional
+    ///     Where to compute. The default is the first GPU, or else the CPU.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray
+    ///     Of shape (n, t + 1, dim): row k of a sequence is the sketch with subsequences of k letters.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from gridstride.tensor_sketch import TensorSketch
+    /// >>> sketcher = TensorSketch(16, 2)
+    /// >>> rows = sketcher.sketch_rows(["GATTACA", "CC"])
+    /// >>> rows.shape
+    /// (2, 3, 16)
+    /// >>> bool(np.allclose(rows[:, 2], sketcher.sketch(["GATTACA", "CC"]), atol=1e-4))
+    /// True
+    #[pyo3(signature = (sequences, *, out = None, device = None))]
     fn sketch_rows(
         &self,
         py: Python<'_>,
@@ -217,7 +341,7 @@ impl PyTensorSketch {
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
-        let sequences = self.reader(SKETCH_ROWS).sequences(py, sequences)?;
+        let sequences = self.sequences(py, SKETCH_ROWS, sequences)?;
         let devices = Devices::of(py, device);
         with_sketcher!(self, |sketcher| rows_of(
             py,
@@ -228,7 +352,38 @@ impl PyTensorSketch {
         ))
     }
 
-    #[pyo3(signature = (sequence, width, stride, *, out, device))]
+    /// Sketch all windows of a sequence.
+    ///
+    /// Windows are always sketched in the Fourier form, whatever `form` is.
+    ///
+    /// Parameters
+    /// ----------
+    /// sequence : str, bytes or ndarray
+    ///     A text in the letters of the alphabet, or a uint8 array of codes.
+    /// width : int
+    ///     The letters of a window.
+    /// stride : int
+    ///     The letters between the beginnings of neighbouring windows.
+    /// out : ndarray, optional
+    ///     An array of the result's shape and dtype, with any strides, to write the result to.
+    /// device : Device, str, or several of them, optional
+    ///     Where to compute. The default is the first GPU, or else the CPU.
+    ///
+    /// Returns
+    /// -------
+    /// ndarray
+    ///     A row for each window, of shape ((length - width) // stride + 1, dim).
+    ///
+    /// Examples
+    /// --------
+    /// >>> from gridstride.tensor_sketch import TensorSketch
+    /// >>> sketcher = TensorSketch(16, 2)
+    /// >>> windows = sketcher.windows("ACGTGCAAC", 4, 2)
+    /// >>> windows.shape
+    /// (3, 16)
+    /// >>> bool((windows[1] == sketcher.sketch(["GTGC"])[0]).all())
+    /// True
+    #[pyo3(signature = (sequence, width, stride = 1, *, out = None, device = None))]
     fn windows(
         &self,
         py: Python<'_>,
@@ -238,9 +393,21 @@ impl PyTensorSketch {
         out: Option<&Bound<'_, PyAny>>,
         device: Option<Devices>,
     ) -> PyResult<Py<PyAny>> {
-        let codes = self.reader(WINDOWS).codes(py, sequence)?.into();
-        let width = not_negative(WINDOWS, "width", width)?;
+        let codes = Array1::from(self.reader(WINDOWS).codes(py, sequence)?);
+        let width: usize = not_negative(WINDOWS, "width", width)?;
         let stride = not_negative(WINDOWS, "stride", stride)?;
+        let (length, tuple) = (codes.len(), self.tuple());
+        if length < width {
+            let sentence = format!(
+                "the sequence of {length} letters is shorter than a window of {width} letters, and has no sketch"
+            );
+            short::say(py, WINDOWS, &sentence)?;
+        } else if width > 0 && width < tuple {
+            let sentence = format!(
+                "windows of {width} letters have no tuples of {tuple} letters, and their sketches are zero"
+            );
+            short::say(py, WINDOWS, &sentence)?;
+        }
         let windows = (codes, width, stride);
         let devices = Devices::of(py, device);
         with_sketcher!(self, |sketcher| windows_of(
@@ -252,7 +419,20 @@ impl PyTensorSketch {
         ))
     }
 
-    #[pyo3(signature = (*, device))]
+    /// Begin a session, which sketches sequences whose letters arrive gradually.
+    ///
+    /// Examples
+    /// --------
+    /// >>> from gridstride.tensor_sketch import TensorSketch
+    /// >>> sketcher = TensorSketch(16, 2)
+    /// >>> session = sketcher.session()
+    /// >>> session.push("ACG")
+    /// >>> session.push("T")
+    /// >>> session.end_sequence()
+    /// >>> sketches = session.finish()
+    /// >>> bool((sketches == sketcher.sketch(["ACGT"])).all())
+    /// True
+    #[pyo3(signature = (*, device = None))]
     fn session(&self, py: Python<'_>, device: Option<Devices>) -> PyResult<PySession> {
         require_threads()?;
         let device = Devices::one_of(py, SESSION, device)?;
@@ -261,14 +441,63 @@ impl PyTensorSketch {
             let session = py
                 .detach(|| sketcher.session(&device))
                 .or_raise(py, SESSION)?;
-            Ok(PySession::new(session, alphabet, unknown))
+            Ok(PySession::new(session, self.tuple(), alphabet, unknown))
         })
+    }
+
+    /// Sketch sequences while an iterable makes them, however many they are.
+    ///
+    /// Parameters
+    /// ----------
+    /// sequences : iterable of str, bytes and uint8 arrays
+    ///     Texts in the letters of the alphabet, or arrays of codes. At most 25 million letters are in
+    ///     memory at a time.
+    /// device : Device or str, optional
+    ///     Where to compute. The default is the first GPU, or else the CPU.
+    ///
+    /// Yields
+    /// ------
+    /// ndarray
+    ///     The next sketches that are finished, in the order of the sequences: at least one row.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from gridstride.tensor_sketch import TensorSketch
+    /// >>> sketcher = TensorSketch(16, 2)
+    /// >>> texts = ["ACGT", "GATTACA", "CC"]
+    /// >>> sketches = np.concatenate(list(sketcher.stream(iter(texts))))
+    /// >>> bool((sketches == sketcher.sketch(texts)).all())
+    /// True
+    #[pyo3(signature = (sequences, *, device = None))]
+    fn stream(
+        &self,
+        py: Python<'_>,
+        sequences: &Bound<'_, PyAny>,
+        device: Option<Devices>,
+    ) -> PyResult<PyStream> {
+        let sequences = sequences.try_iter()?.unbind();
+        Ok(PyStream::new(self.session(py, device)?, sequences))
     }
 }
 
 impl PyTensorSketch {
     fn tables(&self) -> &Tables {
         with_sketcher!(self, |sketcher| sketcher.tables())
+    }
+
+    /// Reads sequences, and warns of those without a tuple.
+    fn sequences(
+        &self,
+        py: Python<'_>,
+        operation: &'static str,
+        sequences: &Bound<'_, PyAny>,
+    ) -> PyResult<Arc<Sequences>> {
+        let sequences = self.reader(operation).sequences(py, sequences)?;
+        let short = short::of_lengths(sequences.lengths(), self.tuple());
+        let needed = Needed::Tuple(self.tuple());
+        short::warn(py, operation, &short, needed, sequences.len())?;
+        Ok(sequences)
     }
 
     fn reader(&self, operation: &'static str) -> Reader<'_> {

@@ -12,6 +12,7 @@ use crate::array::{Memory, Number, Outcome, Output, numpy};
 use crate::call::call;
 use crate::columns::{Name, Times};
 use crate::device::Devices;
+use crate::durations::Unit;
 use crate::error::{OrRaise, at_index, choice, not_negative};
 use crate::points::{self, Frame, Points, PointsOf};
 use crate::resident::{self, on_device, resident};
@@ -59,8 +60,8 @@ pub fn aggregate<'py>(
     let (names, methods) = methods.read(py, AGGREGATE)?;
     let options = |unit: Option<&str>| {
         Ok::<_, PyErr>(
-            TimeBuckets::every(span_in(unit, every)?)
-                .origin(point_in(unit, origin)?)
+            TimeBuckets::every(Unit::new(AGGREGATE, unit).span(every)?)
+                .origin(Unit::new(AGGREGATE, unit).point(origin)?)
                 .methods(&methods)
                 .fill(fills_of(py, fill)?)
                 .ddof(not_negative(AGGREGATE, "ddof", ddof)?)
@@ -165,20 +166,6 @@ impl<'py> FromPyObject<'_, 'py> for Methods {
     }
 }
 
-/// Returns a span of time in the unit of timestamps.
-pub fn span_in(unit: Option<&str>, every: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let durations = every.py().import("gridstride._durations")?;
-    durations.call_method1("span_in", (unit, every))?.extract()
-}
-
-/// Returns a point of time in the unit of timestamps.
-pub fn point_in(unit: Option<&str>, origin: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let durations = origin.py().import("gridstride._durations")?;
-    durations
-        .call_method1("point_in", (unit, origin))?
-        .extract()
-}
-
 /// Returns int64 as timestamps of a unit, if there is one.
 pub fn in_unit<'py>(ticks: Bound<'py, PyAny>, unit: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     match unit {
@@ -280,7 +267,8 @@ pub fn round_timestamps<'py>(
 ) -> PyResult<Py<PyAny>> {
     if on_device(timestamps)? || stream.is_some() {
         let arguments = [("timestamps", Some(timestamps)), ("out", out)];
-        let (every, origin) = (span_in(None, every)?, point_in(None, origin)?);
+        let unit = Unit::new(ROUND, None);
+        let (every, origin) = (unit.span(every)?, unit.point(origin)?);
         if let Some((place, [timestamps, to])) =
             resident(py, ROUND, arguments, device.as_ref(), stream)?
         {
@@ -295,7 +283,8 @@ pub fn round_timestamps<'py>(
     let memory = Memory::of_out(out);
     let times = Times::read(name, timestamps, memory.as_ref())?;
     let unit = times.unit.as_deref();
-    let (every, origin) = (span_in(unit, every)?, point_in(unit, origin)?);
+    let of_time = Unit::new(ROUND, unit);
+    let (every, origin) = (of_time.span(every)?, of_time.point(origin)?);
     // Timestamps of the same unit are int64 too.
     let given = out;
     let viewed = match (out, unit) {
@@ -349,7 +338,8 @@ pub fn bucket_counts<'py>(
     };
     let times = Times::read(name, timestamps, None)?;
     let unit = times.unit.as_deref();
-    let (every, origin) = (span_in(unit, every)?, point_in(unit, origin)?);
+    let of_time = Unit::new(COUNTS, unit);
+    let (every, origin) = (of_time.span(every)?, of_time.point(origin)?);
     let devices = Devices::of(py, device);
     let ticks = times.ticks;
     let operations = ticks.view().len() as f64;

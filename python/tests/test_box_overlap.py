@@ -163,6 +163,15 @@ def test_integers_and_other_dtypes_keep_every_coordinate(device):
     assert raised.value.index == 3
 
 
+def test_bools_are_no_boxes():
+    flags = np.array([[False, False, True, True]])
+    for boxes in (flags, flags.tolist()):
+        with pytest.raises(TypeError, match="box_overlap: the dtype of set1 is bool, but possible are float32, float64, int32"):
+            box_overlap(boxes)
+        with pytest.raises(TypeError, match="box_overlap_counts: the dtype of set2 is bool"):
+            box_overlap_counts(np.zeros((1, 4)), boxes)
+
+
 def test_no_boxes(device):
     boxes = np.array([[0.0, 0, 1, 1], [0.0, 0, 1, 1]])
     for dtype in (np.float32, np.float64, np.int32):

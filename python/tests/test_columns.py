@@ -128,6 +128,33 @@ def test_buckets_as_tables_of_every_unit(unit):
     assert one.to_polars().columns == one.to_arrow().column_names == ["start", "mean"]
 
 
+@pytest.mark.parametrize(
+    ("zone", "arrow", "polars"),
+    [
+        (timezone(timedelta(hours=2)), "+02:00", "Etc/GMT-2"),
+        (timezone(timedelta(hours=-11)), "-11:00", "Etc/GMT+11"),
+        (timezone(timedelta(hours=5, minutes=30)), "+05:30", "UTC"),
+        ("UTC+02:00", "+02:00", "Etc/GMT-2"),
+        ("-03:00", "-03:00", "Etc/GMT+3"),
+        (timezone.utc, "UTC", "UTC"),
+        ("dateutil/Europe/Rome", "Europe/Rome", "Europe/Rome"),
+    ],
+    ids=str,
+)
+def test_buckets_as_tables_keep_fixed_offsets(zone, arrow, polars):
+    times = pd.date_range("2026-03-29", periods=4, freq="h", tz=zone)
+    columns = [times, pd.Series(times)]
+    if isinstance(zone, timezone):
+        columns += [pa.array(times), pd.Series(times).astype(pd.ArrowDtype(pa.timestamp("us", arrow)))]
+    for column in columns:
+        found = aggregate(column, np.ones(4), "2h", "count")
+        starts = found.to_arrow()["start"], found.to_polars()["start"]
+        assert (starts[0].type.tz, starts[1].dtype.time_zone) == (arrow, polars)
+        instants = found.to_pandas().index.tz_convert("UTC")
+        assert [pd.Timestamp(start).tz_convert("UTC") for start in starts[0].to_pylist()] == instants.tolist()
+        assert starts[1].dt.convert_time_zone("UTC").to_list() == instants.to_pydatetime().tolist()
+
+
 def test_buckets_as_tables_keep_zones_and_categories():
     times = pd.date_range("2026-03-29", periods=4, freq="h", tz="Europe/Rome")
     series = pd.Series(["b", "a", "b", "a"], dtype=pd.CategoricalDtype(["b", "a"]))

@@ -23,6 +23,7 @@ def bgzip(text):
     return header + (size - 1).to_bytes(2, "little") + compressed[10:]
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 @pytest.mark.parametrize(
     ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
 )

@@ -1,6 +1,8 @@
 """Boxes in data frames, whose columns go by their names."""
 
 import itertools
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gridstride import box_overlap, box_overlap_counts, box_overlap_slices
+from gridstride import box_overlap, box_overlap_counts, box_overlap_slices, distances, nearest
 
 BOXES = np.array([[0.0, 10.0, 1.0, 11.0], [0.5, 10.5, 2.0, 12.0], [5.0, 10.0, 6.0, 11.0]])
 
@@ -81,3 +83,57 @@ def test_top_below_bottom_is_no_box():
     """Images count rows from the top: then top is below bottom, and no box results."""
     with pytest.raises(ValueError, match="row 0 of set is no box"):
         box_overlap(pd.DataFrame({"left": [0.0], "top": [1.0], "right": [1.0], "bottom": [2.0]}))
+
+
+NAMES = ["minX", "minY", "maxX", "maxY"]
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "Float32", "int64[pyarrow]", "double[pyarrow]", "float16", "int8"])
+def test_nullable_columns_without_nulls_are_taken(kind):
+    whole = np.array([[0, 10, 1, 11], [1, 10, 2, 12], [5, 10, 6, 11]])
+    frame = pd.DataFrame(whole, columns=NAMES).astype(kind)
+    expected = box_overlap(whole).pairs().tolist()
+    assert box_overlap(frame).pairs().tolist() == expected == box_overlap(frame.set_axis(range(4), axis=1)).pairs().tolist()
+    np.testing.assert_array_equal(distances(frame), distances(whole))
+    np.testing.assert_array_equal(nearest(frame, frame[NAMES[::-1]]).indices, nearest(whole, whole).indices)
+    mixed = frame.assign(minX=frame["minX"].astype(float), maxY=frame["maxY"].astype("Int32"))
+    assert box_overlap(mixed).pairs().tolist() == expected
+
+
+def test_columns_of_several_dtypes_are_not_rounded():
+    frame = pd.DataFrame({"minX": [0.5], "minY": [0.0], "maxX": [2**53 + 1], "maxY": [1.0]})
+    with pytest.raises(ValueError, match="box_overlap: set1 has the integer 9007199254740993, which float64 would round"):
+        box_overlap(frame)
+
+
+def test_nulls_in_frames_are_named():
+    columns = {name: BOXES[:, place].tolist() for place, name in enumerate(NAMES)}
+    columns["maxX"][1] = None
+    frames = [pd.DataFrame(columns).astype(kind) for kind in ("Float64", "double[pyarrow]")]
+    for frame in (*frames, pl.DataFrame(columns), pa.table(columns)):
+        for name, call in {"box_overlap: set1": lambda: box_overlap(frame), "distances: b": lambda: distances(BOXES, frame)}.items():
+            with pytest.raises(ValueError, match=f'{name}, the column "maxX", is null in row 1: leave out .*drop_nulls') as raised:
+                call()
+            assert raised.value.index == 1
+
+
+@pytest.mark.parametrize("values", [["1", "2", "3"], [Decimal(1), Decimal(2), Decimal(3)], [date(2026, 1, 1)] * 3, [True] * 3])
+def test_columns_of_no_numbers_are_named(values):
+    columns = {**{name: BOXES[:, place].tolist() for place, name in enumerate(NAMES)}, "maxX": values}
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        with pytest.raises(TypeError, match='box_overlap: the (dtype|Arrow type) of set1, the column "maxX", is .*: convert'):
+            box_overlap(frame)
+        if values[0] is not True:
+            with pytest.raises(TypeError, match='distances: the (dtype|Arrow type) of a, the column "maxX", is .*: convert'):
+                distances(frame)
+
+
+def test_lazy_frames_have_to_be_collected():
+    frame = pl.LazyFrame({name: BOXES[:, place] for place, name in enumerate(NAMES)})
+    for name, call in {
+        "box_overlap: set1": lambda: box_overlap(frame),
+        "box_overlap_counts: set2": lambda: box_overlap_counts(BOXES, frame),
+        "nearest: database": lambda: nearest(BOXES, frame),
+    }.items():
+        with pytest.raises(TypeError, match=rf"{name} is a LazyFrame: call its collect\(\) first"):
+            call()

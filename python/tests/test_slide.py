@@ -55,6 +55,7 @@ def test_nearest(device, rng, k):
     np.testing.assert_array_equal(found.distances, np.sort(table, axis=1)[:, :k])
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 def test_sketches_of_windows():
     sketcher = TensorSketch(16, 2)
     texts = ["GATTACAGATTACA", "GATTACACCC", "AC"]
@@ -78,8 +79,8 @@ def test_refused(rng):
         slide_paired(a, a[:1])
     with pytest.raises(ValueError, match="slide_nearest: k is -1, but has to be 0 at least"):
         slide_nearest(a, a, k=-1)
-    with pytest.raises(TypeError, match="the dtype of a is int64"):
-        slide_distances(np.zeros((1, 2, 3), np.int64))
+    with pytest.raises(TypeError, match="the dtype of a is complex128"):
+        slide_distances(np.zeros((1, 2, 3), complex))
 
 
 def test_masks_are_refused():
@@ -90,3 +91,19 @@ def test_masks_are_refused():
         slide_distances(np.ones((3, 2, 2)), out=np.ma.zeros((3, 3)))
     with pytest.raises(TypeError, match="slide_distances: the offsets of a is a masked array"):
         slide_distances(Windows(np.ones((3, 2)), np.ma.array([0, 1, 3], mask=[0, 1, 0])))
+
+
+def test_other_dtypes_are_promoted(device, rng):
+    whole = rng.integers(0, 9, (3, 2, 4))
+    expected = slide_distances(whole.astype(float), device=device)
+    for same in (whole, list(whole), [whole[0], *whole[1:].astype(np.float32)], whole.astype(">f8"), whole.astype(np.uint8)):
+        np.testing.assert_array_equal(slide_distances(same, whole, device=device), expected)
+        # γ of 8 + 4 roundings, if both become float32.
+        paired = slide_paired(same, whole[::-1].astype(np.float32), device=device)
+        np.testing.assert_allclose(paired, np.diag(expected[:, ::-1]), rtol=12 * np.finfo(np.float32).eps)
+        np.testing.assert_array_equal(slide_nearest(same, whole, 3, device=device).distances, np.sort(expected, axis=1))
+    windows = Windows(whole.reshape(6, 4), np.arange(0, 7, 2))
+    np.testing.assert_array_equal(slide_distances(windows, device=device), expected)
+    for large in ([np.array([[2**53 + 1]]), np.ones((1, 1))], np.full((1, 1, 1), 2**53 + 1)):
+        with pytest.raises(ValueError, match="slide_distances: a has the integer 9007199254740993, which float64 would round"):
+            slide_distances(large)

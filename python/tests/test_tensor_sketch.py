@@ -1,9 +1,10 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
 
-from gridstride import Alphabet, Sequences
+from gridstride import Alphabet, Sequences, ShortSequenceWarning
 from gridstride.tensor_sketch import TensorSketch
 
 
@@ -18,6 +19,7 @@ def definition(codes, hashes, signs, dim):
     return rows[tuple_length]
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_definition(device, rng, dtype, normalize):
@@ -65,6 +67,7 @@ def test_tables():
         TensorSketch(4, 3, alphabet=Alphabet("a"), tables=(hashes, np.array([[1, 1, 0]])))
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_windows(device, rng, dtype):
     sketcher = TensorSketch(16, 2, dtype=dtype, normalize=True)
@@ -92,6 +95,7 @@ def test_out(device):
         sketcher.sketch(["ACGT"], out=np.zeros((1, 16)))
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_session_and_stream(device, rng, dtype):
     sketcher = TensorSketch(16, 2, dtype=dtype)
@@ -136,6 +140,7 @@ def test_refused():
         sketcher.session(device=["cpu", "cpu"])
 
 
+@pytest.mark.filterwarnings("ignore::gridstride.ShortSequenceWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_of_all_lengths(device, rng, dtype):
     sketcher = TensorSketch(16, 3, dtype=dtype, seed=2)
@@ -179,3 +184,36 @@ def test_messages_have_the_names_of_python():
             call()
     with pytest.raises(OverflowError, match="use normalize=True, dtype='float64' or shorter tuples"):
         TensorSketch(1, 8, alphabet=Alphabet("a"), tables=([[0] * 8], [[1] * 8])).sketch(["a" * 400_000])
+
+
+def test_short_sequences_are_warned_of():
+    sketcher = TensorSketch(8, 3)
+    texts = ["ACGT", "AC", "", "ACG", "A", "C"]
+    said = "4 of 6 sequences are shorter than a tuple of 3 letters, and their sketches are zero: sequence 1, sequence 2, sequence 4, 1 more"
+    session = sketcher.session()
+    for text in texts:
+        session.push(text[:1])
+        session.push(text[1:])
+        session.end_sequence()
+    for name, call in {
+        "sketch": lambda: sketcher.sketch(texts),
+        "sketch_rows": lambda: sketcher.sketch_rows(Sequences(texts, alphabet="dna")),
+        "finish": session.finish,
+        "finish: ": lambda: list(sketcher.stream(iter(texts))),
+    }.items():
+        with pytest.warns(ShortSequenceWarning, match=f"{name}.*{said}$") as warned:
+            rows = call()
+        assert [warning.filename for warning in warned] == [__file__] and len(rows) > 0
+    with pytest.warns(ShortSequenceWarning, match="windows: the sequence of 4 letters is shorter than a window of 5 letters"):
+        assert sketcher.windows("ACGT", 5).shape == (0, 8)
+    with pytest.warns(ShortSequenceWarning, match="windows: windows of 2 letters have no tuples of 3 letters"):
+        assert not sketcher.windows("ACGT", 2).any()
+
+
+def test_warnings_of_short_sequences_are_filtered():
+    assert issubclass(ShortSequenceWarning, UserWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShortSequenceWarning)
+        assert not TensorSketch(8, 3).sketch(["A"]).any()
+    with pytest.raises(ShortSequenceWarning):
+        TensorSketch(8, 3).sketch(["A"])

@@ -24,7 +24,7 @@ def points(rng, count=400, unit="s"):
 METHODS = [method for method in time_series.METHODS if hasattr(Resampler, method) or hasattr(pd.Series, method)]
 
 # Those that summaries have too.
-SUMMARISED = ["count", "sum", "mean", "min", "max", "first", "last", "std", "var"]
+SUMMARISED = [method for method in METHODS if method != "median"]
 
 
 def test_methods_are_documented(rng):
@@ -530,7 +530,41 @@ def test_summaries_of_series(device, rng):
     expected = aggregate(timestamps, values, "70s", "max", series=labels, device=device).to_pandas()
     pd.testing.assert_frame_equal(found, expected)
     summaries = summarize(timestamps, values, "35s")
-    with pytest.raises(ValueError, match="agg: summaries do not tell median"):
-        summaries.agg("median")
+    for method in time_series.METHODS:
+        if method == "median":
+            with pytest.raises(ValueError, match="agg: summaries do not tell median"):
+                summaries.agg("median")
+        else:
+            np.testing.assert_allclose(summaries.agg(method)[method], aggregate(timestamps, values, "35s", method)[method], rtol=1e-12)
     with pytest.raises(ValueError, match="resample: every is 36, which is not a multiple"):
         summaries.resample("36s")
+
+
+def test_errors_about_spans_name_the_call():
+    times = np.arange(3).astype("M8[s]")
+    summaries = summarize(times, np.ones(3), 1)
+    for name, call in {
+        "aggregate": lambda: aggregate(times, np.ones(3), "1mo"),
+        "summarize": lambda: summarize(times, np.ones(3), "1mo"),
+        "bucket_counts": lambda: bucket_counts(times, "1mo"),
+        "round_timestamps": lambda: round_timestamps(times, "1mo"),
+        "resample": lambda: summaries.resample("1mo"),
+    }.items():
+        with pytest.raises(ValueError, match=f"^{name}: every is '1mo': mo means calendar months"):
+            call()
+
+
+def test_spans_and_origins_are_exact():
+    times = np.array([0, 999, 1000, 1001], "M8[ps]")
+    assert round_timestamps(times, np.timedelta64(1000, "ps")).astype(int).tolist() == [0, 0, 1000, 1000]
+    assert round_timestamps(times, np.timedelta64(10**9, "as"), origin=np.datetime64(1, "ps")).astype(int).tolist() == [-999, 1, 1, 1001]
+    month = round_timestamps(np.array(["2026-02-03"], "M8[D]"), "1d", origin=np.datetime64("2026-01"))
+    assert month == np.datetime64("2026-02-03")
+    for wrong, error in {np.timedelta64(1, "Y"): "no fixed length", np.timedelta64(1, "as"): "no multiple", np.timedelta64("NaT", "s"): "every is"}.items():
+        with pytest.raises(ValueError, match=error):
+            round_timestamps(times, wrong)
+    for wrong in (2.5, object()):
+        with pytest.raises(TypeError, match="round_timestamps: origin is .*, but has to be an integer, a text"):
+            round_timestamps(times, 5, origin=wrong)
+    with pytest.raises(ValueError, match="origin is .*NaT"):
+        round_timestamps(times, 5, origin=np.datetime64("NaT"))

@@ -191,6 +191,7 @@ pub fn no_box<T: Number>(operation: &'static str, name: &str, row: usize, number
     };
     Error::input_at(
         operation,
+        "rows",
         row,
         format!("row {row} of {name} is no box: along {axis} {what} (the columns are {columns})"),
     )

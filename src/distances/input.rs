@@ -73,7 +73,7 @@ pub fn not_finite(operation: &'static str, name: &str, row: usize) -> Error {
     let message = format!(
         "row {row} of {name} has a value that is NaN or infinite: all numbers must be finite"
     );
-    Error::input_at(operation, row, message)
+    Error::input_at(operation, "rows", row, message)
 }
 
 /// Checks that kernels can index the elements of a row.

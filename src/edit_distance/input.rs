@@ -118,5 +118,5 @@ pub fn require_lengths(
         "sequence {index} of {name} has more than {} letters: split it",
         u32::MAX - 1
     );
-    Err(Error::input_at(operation, index, message))
+    Err(Error::input_at(operation, "sequences", index, message))
 }

@@ -58,7 +58,7 @@ impl TryFrom<Letters> for Alphabet {
         const OPERATION: &str = "Alphabet";
         if let Some(code) = letters.iter().position(Vec::is_empty) {
             let message = format!("code {code} has no letter");
-            return Err(Error::input_at(OPERATION, code, message));
+            return Err(Error::input_at(OPERATION, "codes", code, message));
         }
         let firsts: Vec<u8> = letters.iter().map(|bytes| bytes[0]).collect();
         let mut alphabet = Alphabet::new(&firsts)?;
@@ -67,7 +67,7 @@ impl TryFrom<Letters> for Alphabet {
                 if let Some(other) = alphabet.code(byte) {
                     let byte = name(byte);
                     let message = format!("{byte} has the codes {other} and {code}");
-                    return Err(Error::input_at(OPERATION, code, message));
+                    return Err(Error::input_at(OPERATION, "codes", code, message));
                 }
                 // Below 256, since there are no more different bytes.
                 alphabet.entry_of_byte[usize::from(byte)] = code as u16;
@@ -183,7 +183,7 @@ impl Alphabet {
                 let (letter, first) = (name(letter), *entry);
                 let message =
                     format!("{letter} stands at position {first} and again at {position}");
-                return Err(Error::input_at(OPERATION, position, message));
+                return Err(Error::input_at(OPERATION, "letters", position, message));
             }
             // Below 256, since there are no more different bytes.
             *entry = position as u16;
@@ -311,7 +311,7 @@ impl Alphabet {
             "{byte} at position {position} is not a letter of the alphabet {letters}: \
              Unknown::Skip leaves such bytes out"
         );
-        Error::input_at(operation, position, message)
+        Error::input_at(operation, "letters", position, message)
     }
 
     /// Returns the first letters in the order of their codes, for an error message, without

@@ -230,9 +230,21 @@ impl Sequences {
         &self.offsets
     }
 
+    /// Returns the number of codes of each sequence.
+    ///
+    /// ```
+    /// use gridstride::sequences::Sequences;
+    ///
+    /// let sequences = Sequences::from(vec![vec![0, 1, 2], vec![], vec![3]]);
+    /// assert!(sequences.lengths().eq([3, 0, 1]));
+    /// ```
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.slices().map(<[u8]>::len)
+    }
+
     /// Returns the length of the longest sequence; 0 if there are no sequences.
     pub fn longest(&self) -> usize {
-        self.slices().map(<[u8]>::len).max().unwrap_or(0)
+        self.lengths().max().unwrap_or(0)
     }
 
     /// Returns the number of codes of all sequences together.

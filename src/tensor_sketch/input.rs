@@ -83,8 +83,11 @@ pub fn check_code(
         at.code,
         alphabet_size - 1
     );
-    let index = at.sequence.unwrap_or(at.position);
-    Err(Error::input_at(operation, index, message))
+    let (of, index) = match at.sequence {
+        Some(sequence) => ("sequences", sequence),
+        None => ("codes", at.position),
+    };
+    Err(Error::input_at(operation, of, index, message))
 }
 
 /// The windows of a text.

@@ -96,7 +96,7 @@ impl Tables {
         let refuse = |what, (row, column), value: i64, accepted: String| {
             let message =
                 format!("{what} at row {row}, column {column} is {value}, not {accepted}");
-            Err(Error::input_at(OPERATION, row, message))
+            Err(Error::input_at(OPERATION, "rows", row, message))
         };
         for (place, &hash) in hashes.indexed_iter() {
             if !(0..dim as i64).contains(&hash) {

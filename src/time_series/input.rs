@@ -208,7 +208,7 @@ pub fn without_label(
         "the bucket of timestamp {timestamp}, at index {index}, begins before the first i64; the first label is {}",
         floor.lowest()
     );
-    Error::input_at(operation, index, message)
+    Error::input_at(operation, "timestamps", index, message)
 }
 
 /// Returns the error for a timestamp below the timestamp before it in its series.
@@ -233,5 +233,5 @@ pub fn out_of_order(
         "timestamp {timestamp} at index {index}{of_series} is below the one before it, {before}: \
          points have to be in the order of time: {advice}"
     );
-    Error::input_at(operation, index, message)
+    Error::input_at(operation, "timestamps", index, message)
 }

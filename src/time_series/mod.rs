@@ -103,9 +103,9 @@ mod serialized;
 mod states;
 
 pub use calls::{
-    aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
-    round_timestamps_device_inplace, round_timestamps_device_into, round_timestamps_inplace,
-    round_timestamps_into,
+    aggregate, bucket_counts, bucket_counts_device, check_offsets, round_timestamps,
+    round_timestamps_device, round_timestamps_device_inplace, round_timestamps_device_into,
+    round_timestamps_inplace, round_timestamps_into,
 };
 pub use custom::Custom;
 pub use device_output::{

@@ -100,7 +100,7 @@ impl<S: BucketState> TryFrom<States> for Summaries<S> {
         let mut rows = states.chunks(width);
         if let Some(bucket) = rows.position(|state| !S::has_scales(state)) {
             let message = format!("the words of bucket {bucket} are no state");
-            return Err(Error::input_at(OPERATION, bucket, message));
+            return Err(Error::input_at(OPERATION, "buckets", bucket, message));
         }
         let mut results = vec![S::zeroed(); starts.len()];
         bytemuck::cast_slice_mut::<S, u64>(&mut results).copy_from_slice(&states);

@@ -246,6 +246,7 @@ fn elements_without_bytes_are_refused() {
 fn errors_and_panics_stop_it_and_leave_it_usable() {
     let failure = || Error::InvalidInput {
         index: None,
+        of: "",
         operation: "test",
         message: "enough".into(),
     };

@@ -18,10 +18,12 @@ mod scatter;
 mod summary;
 mod tables;
 
+use std::iter;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use files::sequences::{Needed, Short};
 use gridstride::tensor_sketch::{Alphabet, Tables};
 
 use crate::common::opening::open_while_reading;
@@ -147,7 +149,7 @@ fn check_options(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Refuses windows that no pair has, and warns of pairs without.
+/// Refuses windows that no pair has, and warns of pairs without, and of records without tuples.
 fn check_lengths(args: &Args, pairs: &Pairs) -> Result<()> {
     let shorter = |pair: usize| pairs.lengths(pair).into_iter().min().unwrap_or(0);
     for windows in &args.windows {
@@ -169,6 +171,14 @@ fn check_lengths(args: &Args, pairs: &Pairs) -> Result<()> {
                 pairs.count()
             ));
         }
+    }
+    let records = || iter::once(&pairs.a).chain(&pairs.b);
+    let names: Vec<_> = records().flat_map(|records| &records.names).collect();
+    let lengths = records().flat_map(|records| records.sequences.lengths());
+    let tuple = args.tuple.iter().copied().max().unwrap_or(0);
+    let short = Short::of(lengths, tuple, |index| names[index].clone());
+    if let Some(sentence) = short.sentence(Needed::Tuple(tuple), names.len() as u64) {
+        warn(&sentence);
     }
     Ok(())
 }

@@ -11,7 +11,6 @@ mod heat_map;
 mod means;
 mod results;
 mod sessions;
-mod short;
 mod sketching;
 mod summary;
 mod tree;
@@ -23,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use files::Monitor;
+use files::sequences::{Needed, SHOWN_NAME};
 use files::text::shortened;
 use gridstride::distances;
 use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
@@ -35,9 +35,6 @@ use results::Results;
 use sketching::{Inputs, sketch_files};
 use summary::{Run, Summary};
 use window_lists::WindowLists;
-
-/// Characters of a name in a warning.
-const SHOWN_NAME: usize = 60;
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -100,7 +97,13 @@ fn run_in<T: Entry + distances::Component>(args: &Args, sketcher: &TensorSketch<
         );
     }
     let elapsed = start.elapsed();
-    results.short.warn(args.windows, tuple, results.sequences);
+    let needed = match args.windows {
+        Some(windows) => Needed::Window(windows.width.get()),
+        None => Needed::Tuple(tuple),
+    };
+    if let Some(sentence) = results.short.sentence(needed, results.sequences) {
+        warn(&sentence);
+    }
     if !args.normalize && args.windows.is_none() {
         warn_of_lengths(results.lengths(), tuple);
     }

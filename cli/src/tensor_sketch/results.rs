@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 use files::memory::make_room;
+use files::sequences::Short;
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
 
 use super::means::Means;
-use super::short::Short;
 use super::window_lists::WindowLists;
 use crate::common::output::NpyFile;
 
@@ -144,7 +144,7 @@ impl<T: Entry> Results<T> {
         self.sequences += 1;
         self.skipped += skipped;
         if count == 0 {
-            self.short.add(name);
+            self.short.add(|| name.to_owned());
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::{Result, Write};
 use std::time::Duration;
 
+use files::sequences::Short;
 use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
@@ -11,7 +12,6 @@ use serde::Serialize;
 use super::args::Args;
 use super::comparison::Comparison;
 use super::results::{Name, Results};
-use super::short::Short;
 use super::sketching::Times;
 use super::window_lists;
 use crate::common::device_summary::{DeviceSummary, listed};

@@ -21,7 +21,7 @@ from ._box_overlap import (
     box_overlap_counts,
     box_overlap_slices,
 )
-from ._core import Alphabet, Device, DeviceArray, Sequences, __version__, devices, gpus
+from ._core import Alphabet, Device, DeviceArray, Sequences, ShortSequenceWarning, __version__, devices, gpus
 from ._distances import DeviceNearest, Nearest, distances, nearest
 from ._edit_distance import edit_distance
 from ._gemm import gemm
@@ -38,6 +38,7 @@ __all__ = [
     "OverlapSlice",
     "Overlaps",
     "Sequences",
+    "ShortSequenceWarning",
     "Windows",
     "__version__",
     "box_overlap",

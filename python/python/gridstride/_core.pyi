@@ -17,7 +17,9 @@ __all__ = [
     "Device",
     "DeviceArray",
     "Sequences",
+    "ShortSequenceWarning",
     "SketchSession",
+    "SketchStream",
     "Summaries",
     "TensorSketch",
     "__version__",
@@ -29,15 +31,12 @@ __all__ = [
     "choices",
     "devices",
     "distances",
-    "duration",
     "edit_distances",
     "from_arrow",
     "gemm",
     "gpus",
     "matmul",
     "nearest",
-    "on_host",
-    "point",
     "read_fasta",
     "round_timestamps",
     "slide_distances",
@@ -148,19 +147,26 @@ class SketchSession:
     def take_finished(self) -> NDArray[Any]: ...
     def finish(self) -> NDArray[Any]: ...
 
+@final
+class SketchStream:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> NDArray[Any]: ...
+
+class ShortSequenceWarning(UserWarning): ...
+
 class TensorSketch:
     def __new__(
         cls,
         dim: int,
         tuple: int,
-        seed: int,
+        seed: int = 0,
         *,
-        alphabet: str | Alphabet,
-        unknown: str,
-        normalize: bool,
-        dtype: str,
-        form: str,
-        tables: tuple[ArrayLike, ArrayLike] | None,
+        alphabet: Literal["dna", "protein"] | Alphabet = "dna",
+        unknown: Literal["error", "skip"] = "error",
+        normalize: bool = False,
+        dtype: DTypeLike | None = None,
+        form: Literal["auto", "fourier", "direct"] = "auto",
+        tables: builtins.tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self: ...
     @property
     def dim(self) -> int: ...
@@ -182,15 +188,22 @@ class TensorSketch:
     def form(self) -> str: ...
     def __getnewargs_ex__(self) -> builtins.tuple[builtins.tuple[int, int], dict[str, Any]]: ...
     def sketch(
-        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None, device: _Devices | None
+        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None = None, device: _Devices | None = None
     ) -> NDArray[Any]: ...
     def sketch_rows(
-        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None, device: _Devices | None
+        self, sequences: Sequences | Iterable[_Sequence], *, out: NDArray[Any] | None = None, device: _Devices | None = None
     ) -> NDArray[Any]: ...
     def windows(
-        self, sequence: _Sequence, width: int, stride: int, *, out: NDArray[Any] | None, device: _Devices | None
+        self,
+        sequence: _Sequence,
+        width: int,
+        stride: int = 1,
+        *,
+        out: NDArray[Any] | None = None,
+        device: _Devices | None = None,
     ) -> NDArray[Any]: ...
-    def session(self, *, device: Device | str | None) -> SketchSession: ...
+    def session(self, *, device: Device | str | None = None) -> SketchSession: ...
+    def stream(self, sequences: Iterable[_Sequence], *, device: Device | str | None = None) -> SketchStream: ...
 
 @final
 class BoxSlices:
@@ -213,7 +226,6 @@ def matmul(
     device: _Devices | None,
     stream: _Stream | None,
 ) -> Any: ...
-def on_host(operation: str, name: str, array: object) -> NDArray[Any]: ...
 def distances(
     a: Any, b: Any, *, metric: str, out: Any, device: _Devices | None, stream: _Stream | None
 ) -> Any: ...
@@ -267,28 +279,13 @@ def gemm(
     device: _Devices | None,
 ) -> NDArray[Any]: ...
 def slide_distances(
-    a: tuple[ArrayLike, Sequence[int]],
-    b: tuple[ArrayLike, Sequence[int]],
-    *,
-    metric: str,
-    out: NDArray[np.float64] | None,
-    device: _Devices | None,
+    a: Any, b: Any, *, metric: str, out: NDArray[np.float64] | None, device: _Devices | None
 ) -> NDArray[np.float64]: ...
 def slide_paired(
-    a: tuple[ArrayLike, Sequence[int]],
-    b: tuple[ArrayLike, Sequence[int]],
-    *,
-    metric: str,
-    out: NDArray[np.float64] | None,
-    device: _Devices | None,
+    a: Any, b: Any, *, metric: str, out: NDArray[np.float64] | None, device: _Devices | None
 ) -> NDArray[np.float64]: ...
 def slide_nearest(
-    queries: tuple[ArrayLike, Sequence[int]],
-    database: tuple[ArrayLike, Sequence[int]],
-    k: int,
-    *,
-    metric: str,
-    device: _Devices | None,
+    queries: Any, database: Any, k: int, *, metric: str, device: _Devices | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
 def box_overlap_counts(
     set1: ArrayLike, set2: ArrayLike | None, *, algorithm: str, device: _Devices | None
@@ -299,8 +296,6 @@ def box_overlap_slices(
 def bucket_counts(
     timestamps: Any, every: Span, *, origin: Point, device: _Devices | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
-def duration(text: str) -> int: ...
-def point(text: str) -> int: ...
 def choices() -> list[tuple[str, list[str]]]: ...
 def summarize(
     timestamps: Any,

@@ -16,7 +16,7 @@ from ._types import Devices
 class Windows(NamedTuple):
     """The windows of several sequences, one sequence after the other."""
 
-    #: A window in each row: float32 or float64.
+    #: A window in each row, with the dtypes of `distances`.
     rows: NDArray[Any]
     #: int64: the first row of each sequence, and where the last sequence ends.
     offsets: NDArray[np.int64]
@@ -42,10 +42,10 @@ def slide_distances(
     ----------
     a : Windows, 3-d array, or iterable of arrays
         The windows of n sequences: an array of shape (windows, d) for each sequence, as ``TensorSketch.windows`` returns,
-        or an array of shape (n, windows, d) for sequences of equal length. float32 or float64. `Windows` and arrays in
-        row-major order are not copied.
+        or an array of shape (n, windows, d) for sequences of equal length, with the dtypes of `distances`. `Windows` and
+        arrays in row-major order are not copied.
     b : Windows, 3-d array, or iterable of arrays, optional
-        The windows of m sequences, with the same d and dtype. The default is `a`.
+        The windows of m sequences, with the same d. The default is `a`.
     metric : {'euclidean', 'sqeuclidean'}
         Whether to take the root of the sum.
     out : ndarray, optional
@@ -74,9 +74,7 @@ def slide_distances(
     array([[5.],
            [5.]])
     """
-    first = _windows("slide_distances", "a", a)
-    second = first if b is None else _windows("slide_distances", "b", b)
-    return _core.slide_distances(first, second, metric=metric, out=out, device=device)
+    return _core.slide_distances(a, b, metric=metric, out=out, device=device)
 
 
 def slide_paired(
@@ -112,8 +110,7 @@ def slide_paired(
     >>> slide_paired([np.zeros((2, 2)), np.zeros((1, 2))], [np.array([[3.0, 4.0]]), np.ones((1, 2))], metric="sqeuclidean")
     array([25.,  2.])
     """
-    first, second = _windows("slide_paired", "a", a), _windows("slide_paired", "b", b)
-    return _core.slide_paired(first, second, metric=metric, out=out, device=device)
+    return _core.slide_paired(a, b, metric=metric, out=out, device=device)
 
 
 def slide_nearest(
@@ -150,36 +147,4 @@ def slide_nearest(
     >>> slide_nearest([np.array([[1.0], [1.0]])], database, k=2).indices
     array([[2, 0]])
     """
-    first, second = _windows("slide_nearest", "queries", queries), _windows("slide_nearest", "database", database)
-    return Nearest(*_core.slide_nearest(first, second, k, metric=metric, device=device))
-
-
-def _windows(function: str, name: str, windows: _Windows) -> tuple[ArrayLike, list[int]]:
-    """Returns the rows of all windows, and the offsets of the sequences."""
-    if isinstance(windows, Windows):
-        offsets = _core.on_host(function, f"the offsets of {name}", windows.offsets)
-        if offsets.ndim != 1 or (offsets.size > 0 and offsets.dtype.kind not in "iu"):
-            raise TypeError(f"{function}: the offsets of {name} have to be integers with one axis")
-        if (offsets < 0).any():
-            raise ValueError(f"{function}: the offsets of {name} have a negative number")
-        return windows.rows, offsets.tolist()
-    if isinstance(windows, np.ndarray) and windows.ndim == 3:
-        count, length, dim = windows.shape
-        return windows.reshape(count * length, dim), [length * index for index in range(count + 1)]
-    if isinstance(windows, np.ndarray):
-        raise ValueError(
-            f"{function}: {name} has {windows.ndim} axes, with the shape {windows.shape}, but has to have 3, or be a list of "
-            "arrays, or Windows"
-        )
-    arrays = [_core.on_host(function, f"a sequence of {name}", array) for array in windows]
-    for index, array in enumerate(arrays):
-        if array.ndim != 2:
-            raise ValueError(f"{function}: sequence {index} of {name} has {array.ndim} axes, but has to have 2")
-        if array.shape[1] != arrays[0].shape[1] or array.dtype != arrays[0].dtype:
-            raise ValueError(
-                f"{function}: sequence {index} of {name} has windows of {array.shape[1]} numbers of {array.dtype}, but "
-                f"sequence 0 has windows of {arrays[0].shape[1]} numbers of {arrays[0].dtype}"
-            )
-    if not arrays:
-        raise ValueError(f"{function}: {name} has no sequences: an array of shape (0, windows, d) has none either, but a d")
-    return np.concatenate(arrays), [0, *np.cumsum([len(array) for array in arrays]).tolist()]
+    return Nearest(*_core.slide_nearest(queries, database, k, metric=metric, device=device))

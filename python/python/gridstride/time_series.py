@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
@@ -155,7 +156,8 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         """Return a data frame of polars with the columns series, if there are several, start, and one for each method.
 
         Rows are sorted by the series, and by the start within a series. Starts are datetimes in the time zone of the
-        points, exact: units that polars does not have become milliseconds, and days dates.
+        points, or in UTC if that is an offset that is no whole hours, which polars does not have. They are exact:
+        units that polars does not have become milliseconds, and days dates.
 
         Raises
         ------
@@ -167,7 +169,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         starts = self._exact_starts("to_polars", {"s": "ms", "m": "ms", "h": "ms", "W": "D"})
         start = pl.Series("start", starts)
         if self._zone is not None:
-            start = start.dt.replace_time_zone("UTC").dt.convert_time_zone(str(self._zone))
+            start = start.dt.replace_time_zone("UTC").dt.convert_time_zone(_polars_zone(_zone_name(self._zone)))
         columns = [start, *(pl.Series(method, column) for method, column in self._columns.items())]
         series = self._series()
         if series is None:
@@ -189,7 +191,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         if self._zone is None:
             return pa.array(starts)
         unit, _ = np.datetime_data(starts.dtype)
-        return pa.array(starts.view(np.int64), pa.int64()).cast(pa.timestamp(unit, str(self._zone)))
+        return pa.array(starts.view(np.int64), pa.int64()).cast(pa.timestamp(unit, _zone_name(self._zone)))
 
     def _exact_starts(self, function: str, units: dict[str, str]) -> NDArray[Any]:
         """The starts in a unit that a package has."""
@@ -202,6 +204,30 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         if (exact.astype(self.starts.dtype) != self.starts).any():
             raise ValueError(f"{function}: the starts are {self.starts.dtype}, beyond the range of {exact.dtype}")
         return exact
+
+
+def _zone_name(zone: Any) -> str:
+    """The name of a time zone as Arrow has it: that of the database of zones, or an offset such as +02:00."""
+    name = zone if isinstance(zone, str) else getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if name is None:
+        offset = zone.utcoffset(None)
+        # Zones of dateutil have the path of a file.
+        name = str(timezone(offset)) if offset is not None else zone._filename.rpartition("zoneinfo/")[2]
+    fixed = re.fullmatch(r"(?:UTC|GMT)?([+-]\d\d):?(\d\d)(:\d\d)?", name)
+    if fixed is None:
+        return str(name)
+    # Offsets with seconds have no name.
+    return "UTC" if fixed[3] else f"{fixed[1]}:{fixed[2]}"
+
+
+def _polars_zone(name: str) -> str:
+    """The name of a time zone in polars, which has offsets of whole hours; UTC for other offsets."""
+    offset = re.fullmatch(r"([+-])(\d\d):(\d\d)", name)
+    if offset is None:
+        return name
+    sign, hours = "-" if offset[1] == "+" else "+", int(offset[2])
+    has_name = offset[3] == "00" and 0 < hours <= (14 if sign == "-" else 12)
+    return f"Etc/GMT{sign}{hours}" if has_name else "UTC"
 
 
 def _package(column: object) -> str:

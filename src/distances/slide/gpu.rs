@@ -134,7 +134,7 @@ pub fn require_lengths(
          take the device cpu",
         tuning::MAX_DIM
     );
-    Err(Error::input_at(operation, index, message))
+    Err(Error::input_at(operation, "sequences", index, message))
 }
 
 #[cfg(test)]

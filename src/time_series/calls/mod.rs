@@ -57,6 +57,26 @@ pub fn aggregate<T: Value>(
         .aggregate(devices, timestamps, values)
 }
 
+/// Fails unless `offsets` ascend from 0 to the number of `points`, as the calls for several series
+/// require. Those who change points and offsets before such a call check them with this function, so
+/// that errors have the offsets and the indices of their users.
+///
+/// # Errors
+/// [`Error::InvalidInput`](crate::Error::InvalidInput) for the first bad offset.
+///
+/// ```
+/// use gridstride::time_series::check_offsets;
+///
+/// assert!(check_offsets("totals", &[0, 3, 5], 5).is_ok());
+/// assert_eq!(
+///     check_offsets("totals", &[0, 3, 5], 6).unwrap_err().to_string(),
+///     "totals: the offsets go from 0 to 5, and have to go from 0 to the number of points, 6"
+/// );
+/// ```
+pub fn check_offsets(operation: &'static str, offsets: &[usize], points: usize) -> Result<()> {
+    crate::offsets::check(operation, offsets, points, "points")
+}
+
 impl TimeBuckets {
     /// Aggregates one series of N timestamps and N values.
     ///

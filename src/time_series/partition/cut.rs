@@ -92,7 +92,8 @@ impl SeriesPartition<'_> {
             return Ok(());
         }
         let message = format!("the timestamp at index {start} is out of order");
-        Err(Error::input_at(self.of.timeline.operation, start, message))
+        let operation = self.of.timeline.operation;
+        Err(Error::input_at(operation, "timestamps", start, message))
     }
 }
 

@@ -9,7 +9,8 @@ use crate::program::{Folder, gzip, says};
 fn empty_sequences() {
     let folder = Folder::new();
     let empty = folder.file("empty.fa", ">x\n>y\n>z\n");
-    let printed = PROGRAM.succeed(&["--device", "cpu", &empty, &empty]);
+    let said = "6 of 6 sequences are shorter than a tuple of 3 letters, and their sketches are zero: x, y, z, 3 more";
+    let printed = PROGRAM.warn(&["--device", "cpu", &empty, &empty], &[said]);
     says(
         &printed,
         &[
@@ -43,9 +44,12 @@ fn empty_and_short_records() {
     let warning = String::from_utf8(output.stderr).unwrap();
     says(
         &warning,
-        &["2 of 4 pairs have a sequence of less than 8 letters"],
+        &[
+            "2 of 8 sequences are shorter than a tuple of 2 letters, and their sketches are zero: x, z'",
+            "2 of 4 pairs have a sequence of less than 8 letters",
+        ],
     );
-    assert_eq!(warning.lines().count(), 1);
+    assert_eq!(warning.lines().count(), 2);
     let lines = cells(&out).1;
     let distances: Vec<_> = lines.iter().map(|line| &*line[4]).collect();
     assert_eq!(distances, ["3", "1", "4", "9"]);

@@ -28,6 +28,7 @@ mod problem;
 mod reader;
 mod record;
 mod records;
+mod short;
 #[cfg(test)]
 mod tests;
 
@@ -35,3 +36,4 @@ pub use error::Error;
 pub use letters::Letters;
 pub use reader::Reader;
 pub use record::{Piece, Record};
+pub use short::{Needed, SHOWN_NAME, Short};

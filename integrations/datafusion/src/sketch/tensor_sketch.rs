@@ -10,7 +10,9 @@ use datafusion::config::ConfigOptions;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
+use files::sequences::{Needed, Short};
 use gridstride::ndarray::Array2;
+use gridstride::tensor_sketch::Sequences;
 
 use super::letters;
 use super::parameters::Parameters;
@@ -103,14 +105,30 @@ fn sketch(
 ) -> Result<FixedSizeListArray> {
     let device = config::open(GridstrideConfig::of(options).device).map_err(external(NAME))?;
     let sequences = letters::encode(column, parameters)?;
+    let nulls = column.logical_nulls();
+    warn_of_short(&sequences, nulls.as_ref(), parameters.tuple);
     let turn = config::turn(&device);
     let sketches = parameters.sketcher()?.sketch(&device, &sequences);
     drop(turn);
     let sketches = sketches.map_err(external(NAME))?;
-    Ok(match column.logical_nulls() {
+    Ok(match nulls {
         Some(nulls) if nulls.null_count() > 0 => scatter(&sketches, nulls),
         _ => into_list::<Float32Type>(sketches, None),
     })
+}
+
+/// Says in the log which sequences have no tuple.
+fn warn_of_short(sequences: &Sequences, nulls: Option<&NullBuffer>, tuple: usize) {
+    let row = |index: usize| match nulls {
+        Some(nulls) => nulls.valid_indices().nth(index).unwrap_or(index),
+        None => index,
+    };
+    let short = Short::of(sequences.lengths(), tuple, |index| {
+        format!("row {} of a batch", row(index))
+    });
+    if let Some(sentence) = short.sentence(Needed::Tuple(tuple), sequences.len() as u64) {
+        log::warn!("{NAME}: {sentence}");
+    }
 }
 
 /// Puts the sketches of the rows that are not null in their places.

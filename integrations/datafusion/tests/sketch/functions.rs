@@ -1,6 +1,6 @@
 //! The function `tensor_sketch`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, FixedSizeListArray, RecordBatch, StringArray,
@@ -13,6 +13,7 @@ use gridstride::Device;
 use gridstride::ndarray::Array2;
 use gridstride::tensor_sketch::{Alphabet, Sequences, Tables, TensorSketch, Unknown};
 use gridstride_datafusion::sketch::tensor_sketch;
+use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::support::{Random, error, register, rows, session, sorted, texts};
 
@@ -266,4 +267,41 @@ async fn sketches_in_parquet_files() {
             .all(|row| row.ends_with("|0.0") || row.ends_with('|'))
     );
     assert_eq!(distances.iter().filter(|row| row.ends_with('|')).count(), 8);
+}
+
+/// The messages of this program's log.
+static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Logged;
+
+impl Log for Logged {
+    fn enabled(&self, _: &Metadata) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record) {
+        LOGGED.lock().unwrap().push(record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+/// Sequences without a tuple have sketches of zeros, which the log says.
+#[tokio::test]
+async fn short_sequences_are_logged() {
+    log::set_logger(&Logged).unwrap();
+    log::set_max_level(LevelFilter::Warn);
+    let context = session("cpu", 1, 8192).await;
+    let texts: StringArray = [Some("ACGT"), None, Some("AC"), Some(""), Some("ACG")]
+        .into_iter()
+        .collect();
+    let batch = RecordBatch::try_from_iter([("sequence", Arc::new(texts) as ArrayRef)]).unwrap();
+    context.register_batch("short", batch).unwrap();
+    rows(&context, "SELECT tensor_sketch(sequence, 8, 3, 5) FROM short")
+        .await
+        .unwrap();
+    let said = "tensor_sketch: 2 of 4 sequences are shorter than a tuple of 3 letters, and their sketches \
+                are zero: row 2 of a batch, row 3 of a batch";
+    let logged = LOGGED.lock().unwrap();
+    assert!(logged.iter().any(|message| message == said), "{logged:?}");
 }
