@@ -177,11 +177,27 @@ fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
 /// same as jiff's in a fraction of the time. `None` for all else, right or wrong.
 fn of_utc(text: &[u8]) -> Option<i64> {
     let time = civil(text.strip_suffix(b"Z")?)?;
-    let time = Offset::UTC.to_timestamp(time).ok()?;
-    i64::try_from(time.as_nanosecond()).ok()
+    let clock = [time.hour(), time.minute(), time.second()].map(i64::from);
+    let seconds = (days(time) * 24 + clock[0]) * 3600 + clock[1] * 60 + clock[2];
+    seconds
+        .checked_mul(SECOND)?
+        .checked_add(time.subsec_nanosecond().into())
+}
+
+/// Returns the days from 1970 to a date, in a quarter of jiff's time: years begin in March, so that
+/// the day of a leap year is its last one.
+fn days(date: DateTime) -> i64 {
+    let (year, month) = (i64::from(date.year()), i64::from(date.month()));
+    let year = year - i64::from(month < 3);
+    let month = (month + 9) % 12;
+    let of_years = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    // 31 and 30 days in turn, from March and from August on.
+    let of_months = (153 * month + 2) / 5;
+    of_years + of_months + i64::from(date.day()) - 719_469
 }
 
 /// A time as 2026-01-31T12:00:00 or 2026-01-31 12:00:00.5, without an offset.
+#[inline]
 fn civil(text: &[u8]) -> Option<DateTime> {
     let (whole, rest) = text.split_at_checked(19)?;
     let fraction = match rest {
@@ -244,6 +260,21 @@ pub fn timestamp(time: i64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every day of the years in which nanoseconds have 64 bits, and those around.
+    #[test]
+    fn days_are_those_of_jiff() {
+        let mut date = jiff::civil::date(1600, 1, 1);
+        while date.year() < 2401 {
+            let time = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).unwrap();
+            assert_eq!(
+                days(date.at(0, 0, 0, 0)) * 86_400,
+                time.as_second(),
+                "{date}"
+            );
+            date = date.tomorrow().unwrap();
+        }
+    }
 
     #[test]
     fn dates_are_no_numbers() {
