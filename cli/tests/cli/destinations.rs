@@ -174,6 +174,25 @@ fn pictures_of_pixels() {
     }
 }
 
+/// No font has characters for private use.
+#[test]
+fn characters_that_no_font_has_are_named() {
+    let folder = Folder::new();
+    let rooms = folder.argument("rooms.csv");
+    let lines = "timestamp,series,value\n2026-03-02T00:00:00Z,caf\u{e9} \u{10fffd},1\n\
+                 2026-03-02T06:00:00Z,caf\u{e9} \u{10fffd},2\n";
+    fs::write(&rooms, lines).unwrap();
+    let arguments = ["time-series", &rooms, "--every", "6h"];
+    let [png, svg] = ["a.png", "a.svg"].map(|name| folder.argument(name));
+    let said = String::from_utf8(succeed(run(&arguments, "--plot", &png)).stderr).unwrap();
+    says(
+        &said,
+        &["warning: ", "a.png has boxes in place of", "(U+10FFFD)"],
+    );
+    let said = String::from_utf8(succeed(run(&arguments, "--plot", &svg)).stderr).unwrap();
+    assert!(!said.contains("boxes"), "{said}");
+}
+
 #[test]
 fn endings_of_other_formats_are_refused() {
     for (arguments, option, format) in WRITING {

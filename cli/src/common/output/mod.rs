@@ -10,6 +10,7 @@ mod sink;
 mod space;
 mod temporary;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ use sink::Sink;
 pub use temporary::TemporaryFile;
 
 use crate::common::report;
+
+/// The most characters without a font that a warning names.
+const CHARACTERS_SHOWN: usize = 10;
 
 /// Texts for each thread that are in memory together.
 const TEXTS_PER_THREAD: usize = 4;
@@ -68,15 +72,34 @@ impl OutputFile {
         self.write(|file| Ok(file.write_all(bytes)?))
     }
 
-    /// Adds a picture, as PNG if the name of the file says so.
+    /// Adds a picture, as PNG if the name of the file says so. A warning names the characters that no
+    /// font has.
     pub fn write_picture(&mut self, svg: &str) -> Result<()> {
         match endings(&self.path).0.as_deref() {
             Some("png") => {
                 let png = picture::png(svg).map_err(|error| cannot_write(&self.path, error))?;
-                self.write_all(&png)
+                if !png.missing.is_empty() {
+                    self.warn_of_missing(&png.missing);
+                }
+                self.write_all(&png.bytes)
             }
             _ => self.write_all(svg.as_bytes()),
         }
+    }
+
+    #[cold]
+    fn warn_of_missing(&self, missing: &BTreeSet<char>) {
+        let (path, count) = (self.path.display(), missing.len());
+        let name = |c: &char| format!("{c} (U+{:04X})", u32::from(*c));
+        let mut names: Vec<_> = missing.iter().take(CHARACTERS_SHOWN).map(name).collect();
+        if count > CHARACTERS_SHOWN {
+            names.push(format!("{} more", count - CHARACTERS_SHOWN));
+        }
+        report::warn(&format!(
+            "{path} has boxes in place of characters that no font here has: {}: install a font that has \
+             them, or write an SVG picture, which is drawn with the fonts of the reader",
+            names.join(", ")
+        ));
     }
 
     /// Adds the texts 0 to `count`, which all threads make, a few at a time. `progress` is called
