@@ -297,9 +297,12 @@ async fn short_sequences_are_logged() {
         .collect();
     let batch = RecordBatch::try_from_iter([("sequence", Arc::new(texts) as ArrayRef)]).unwrap();
     context.register_batch("short", batch).unwrap();
-    rows(&context, "SELECT tensor_sketch(sequence, 8, 3, 5) FROM short")
-        .await
-        .unwrap();
+    rows(
+        &context,
+        "SELECT tensor_sketch(sequence, 8, 3, 5) FROM short",
+    )
+    .await
+    .unwrap();
     let said = "tensor_sketch: 2 of 4 sequences are shorter than a tuple of 3 letters, and their sketches \
                 are zero: row 2 of a batch, row 3 of a batch";
     let logged = LOGGED.lock().unwrap();
