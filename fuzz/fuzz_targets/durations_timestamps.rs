@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use files::time::{Every, LEAP_SECOND, Unit, parse, timestamp};
+use files::time::{Every, LEAP_SECOND, TimeUnit, parse, timestamp};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
@@ -14,11 +14,11 @@ struct Input<'a> {
     text: &'a str,
 }
 
-const UNITS: [(Unit, i128); 4] = [
-    (Unit::S, 1_000_000_000),
-    (Unit::Ms, 1_000_000),
-    (Unit::Us, 1_000),
-    (Unit::Ns, 1),
+const UNITS: [(TimeUnit, i128); 4] = [
+    (TimeUnit::S, 1_000_000_000),
+    (TimeUnit::Ms, 1_000_000),
+    (TimeUnit::Us, 1_000),
+    (TimeUnit::Ns, 1),
 ];
 
 /// The nanoseconds of a decimal number of units of `size` nanoseconds, if they are whole; `None` if
@@ -65,7 +65,7 @@ fn check_duration(text: &str) {
     }
 }
 
-fn check_timestamp(text: &str, (unit, size): (Unit, i128)) {
+fn check_timestamp(text: &str, (unit, size): (TimeUnit, i128)) {
     let found = parse(text.as_bytes(), unit);
     let (sign, number) = match text.strip_prefix('-') {
         Some(number) => (-1, number),

@@ -8,8 +8,8 @@ use std::io::Cursor;
 use arbitrary::Arbitrary;
 use csv::ByteRecord;
 use files::points::{Demands, parse, value};
-use files::records::{TableOptions, column, sequential};
-use files::time::{self, Unit};
+use files::records::{Header, TableOptions, column, sequential};
+use files::time::{self, TimeUnit};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -31,6 +31,8 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
     if !reader.next(&mut header).ok()? {
         return None;
     }
+    let options = TableOptions::default();
+    Header::new(&header, &options).require_roles(&[]).ok()?;
     let place = |name| column(&header, name).ok();
     let (timestamps, values) = (place("timestamp")??, place("value")??);
     let names = place("series")?;
@@ -42,7 +44,7 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
         if record.len() != header.len() {
             return None;
         }
-        let timestamp = time::parse(record[timestamps].trim_ascii(), Unit::Ns).ok()?;
+        let timestamp = time::parse(record[timestamps].trim_ascii(), TimeUnit::Ns).ok()?;
         let value = value::parse(record[values].trim_ascii()).ok()?;
         let name = names.map_or(&b""[..], |place| record[place].trim_ascii());
         let points = series.entry(String::from_utf8(name.to_vec()).ok()?);
@@ -57,7 +59,7 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
 }
 
 fuzz_target!(|input: Input| {
-    let demands = Demands::new(Unit::Ns, input.needs_order, input.width, input.origin);
+    let demands = Demands::new(TimeUnit::Ns, input.needs_order, input.width, input.origin);
     let rows = parse(
         Cursor::new(input.text.to_vec()),
         demands.clone(),

@@ -1,35 +1,17 @@
 //! Boxes as arguments: arrays by position, and data frames by the names of their columns.
 
+use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PySlice;
 
-use crate::array::{Argument, promote};
+use crate::array::{Argument, numpy, promote};
 use crate::columns::Name;
+use crate::error::at_index;
 use crate::frames::DataFrame;
-
-/// The coordinates, in the order in which boxes have them, with three axes and with two.
-const COORDINATES: [&str; 6] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"];
 
 /// The dtypes of boxes.
 const DTYPES: [&str; 3] = ["float32", "float64", "int32"];
-
-/// Other names, without underscores and in lower case.
-const ALIASES: [(&str, &str); 14] = [
-    ("xmin", "minX"),
-    ("left", "minX"),
-    ("west", "minX"),
-    ("ymin", "minY"),
-    ("bottom", "minY"),
-    ("south", "minY"),
-    ("zmin", "minZ"),
-    ("xmax", "maxX"),
-    ("right", "maxX"),
-    ("east", "maxX"),
-    ("ymax", "maxY"),
-    ("top", "maxY"),
-    ("north", "maxY"),
-    ("zmax", "maxZ"),
-];
 
 /// Reads one or two sets of boxes of one dtype.
 pub fn read<'py>(
@@ -37,8 +19,10 @@ pub fn read<'py>(
     set1: &Bound<'py, PyAny>,
     set2: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Argument<'py>, Option<Argument<'py>>)> {
-    let mut set1 = argument(operation, "set1", set1)?;
-    let set2 = set2.map(|set2| argument(operation, "set2", set2));
+    // As the library calls a single set.
+    let single = if set2.is_some() { "set1" } else { "set" };
+    let mut set1 = argument(operation, ["set1", single], set1)?;
+    let set2 = set2.map(|set2| argument(operation, ["set2"; 2], set2));
     let Some(mut set2) = set2.transpose()? else {
         set1.fill_empty(None)?;
         promote(&mut [&mut set1], &DTYPES)?;
@@ -50,9 +34,10 @@ pub fn read<'py>(
     Ok((set1, Some(set2)))
 }
 
+/// Reads an argument. The second name is that of the set, for errors about a row.
 fn argument<'py>(
     operation: &'static str,
-    name: &'static str,
+    [name, set]: [&'static str; 2],
     boxes: &Bound<'py, PyAny>,
 ) -> PyResult<Argument<'py>> {
     let argument = Name {
@@ -66,68 +51,55 @@ fn argument<'py>(
         return frame.to_array(None, &DTYPES);
     };
     let columns = columns(names).map_err(|message| {
-        PyValueError::new_err(format!("{operation}: {name} is a data frame {message}"))
+        PyValueError::new_err(format!("{operation}: {name} is a data frame: {message}"))
     })?;
-    frame.to_array(Some(&columns), &DTYPES)
+    let array = frame.to_array(Some(&columns), &DTYPES)?;
+    require_upright(operation, set, &columns, array.array())?;
+    Ok(array)
 }
 
 /// Returns the columns of the coordinates in their order, or what is wrong with the names.
 fn columns(names: &[String]) -> Result<Vec<String>, String> {
-    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
-    let has_zeros = names
+    let found = files::boxes::find(names, [None; 6]).map_err(|mismatch| {
+        let names = names.join(", ");
+        format!("{}: the columns are {names}", mismatch.what)
+    })?;
+    let columns: Vec<_> = found
         .iter()
-        .any(|name| ["x0", "y0", "z0"].contains(&&plain(name)[..]));
-    let coordinate = |name: &str| {
-        let name = plain(name);
-        let own = COORDINATES
-            .iter()
-            .find(|coordinate| coordinate.to_lowercase() == name);
-        let alias = ALIASES
-            .iter()
-            .find(|(alias, _)| *alias == name)
-            .map(|(_, coordinate)| coordinate);
-        // Corners with numbers from 0 or from 1 on.
-        let corner = || {
-            let (axis, number) = name.split_at_checked(1)?;
-            let place = ["x", "y", "z"].iter().position(|name| *name == axis)?;
-            match (number, has_zeros) {
-                ("0", _) | ("1", false) => Some(&COORDINATES[place]),
-                ("1", true) | ("2", false) => Some(&COORDINATES[3 + place]),
-                _ => None,
-            }
-        };
-        own.or(alias).or_else(corner).copied()
-    };
-    let mut found: [Option<&String>; 6] = [None; 6];
-    for name in names {
-        let Some(coordinate) = coordinate(name) else {
-            return Err(format!(
-                "with the column {name:?}, which is no coordinate: select the columns of {}",
-                COORDINATES.join(", ")
-            ));
-        };
-        let place = COORDINATES.iter().position(|other| *other == coordinate);
-        let place = &mut found[place.expect("one of them")];
-        if let Some(other) = place {
-            return Err(format!(
-                "whose columns {other:?} and {name:?} both are {coordinate}: select one of them"
-            ));
-        }
-        *place = Some(name);
+        .map(|&(_, place)| names[place].clone())
+        .collect();
+    match names.iter().find(|name| !columns.contains(name)) {
+        None => Ok(columns),
+        Some(other) => Err(format!(
+            "the column {other:?} is no coordinate beside the others: select {}",
+            columns.join(", ")
+        )),
     }
-    let is_flat = found[2].is_none() && found[5].is_none();
-    let mut columns = Vec::with_capacity(6);
-    for (name, coordinate) in found.iter().zip(COORDINATES) {
-        match name {
-            Some(name) => columns.push((*name).clone()),
-            None if is_flat && coordinate.ends_with('Z') => (),
-            None => {
-                return Err(format!(
-                    "without a column {coordinate}: the columns are {}",
-                    names.join(", ")
-                ));
-            }
-        }
+}
+
+/// Refuses boxes of images, whose y grows downwards, with a bottom that is above the top.
+fn require_upright(
+    operation: &'static str,
+    name: &str,
+    columns: &[String],
+    array: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let py = array.py();
+    let [min, max] = [1, 1 + columns.len() / 2];
+    if !files::boxes::are_of_image(&columns[min], &columns[max]) {
+        return Ok(());
     }
-    Ok(columns)
+    let column = |place: usize| array.get_item((PySlice::full(py), place));
+    let wrong = column(min)?.rich_compare(column(max)?, CompareOp::Gt)?;
+    let wrong = numpy(py)?.call_method1("flatnonzero", (wrong,))?;
+    if wrong.len()? == 0 {
+        return Ok(());
+    }
+    let row: usize = wrong.get_item(0)?.extract()?;
+    let (min, max) = (&columns[min], &columns[max]);
+    let message = format!(
+        "{operation}: row {row} of {name} is no box: {min} is above {max}; if y grows downwards, as in images, \
+         rename {max} to minY and {min} to maxY"
+    );
+    Err(at_index(py, PyValueError::new_err(message), row))
 }

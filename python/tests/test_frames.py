@@ -3,6 +3,7 @@
 import itertools
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 
 from gridstride import box_overlap, box_overlap_counts, box_overlap_slices, distances, nearest
 
+SPELLINGS = [line.split(",") for line in (Path(__file__).parents[2] / "tests" / "data" / "box_columns.csv").read_text().splitlines()]
 BOXES = np.array([[0.0, 10.0, 1.0, 11.0], [0.5, 10.5, 2.0, 12.0], [5.0, 10.0, 6.0, 11.0]])
 
 
@@ -21,20 +23,8 @@ def table(names, order):
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, lambda columns: pa.RecordBatch.from_pydict(columns)])
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["minX", "minY", "maxX", "maxY"],
-        ["minx", "miny", "maxx", "maxy"],
-        ["xmin", "ymin", "xmax", "ymax"],
-        ["x_min", "Y_MIN", "x-max", "y max"],
-        ["left", "bottom", "right", "top"],
-        ["west", "south", "east", "north"],
-        ["x0", "y0", "x1", "y1"],
-        ["x1", "y1", "x2", "y2"],
-    ],
-    ids=lambda names: names[0],
-)
+# The table that the tests of the program go through, too.
+@pytest.mark.parametrize("names", SPELLINGS, ids=lambda names: names[0])
 def test_boxes_go_by_names_in_any_order(make, names):
     expected = box_overlap(BOXES).pairs().tolist()
     for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 5):
@@ -66,23 +56,32 @@ def test_columns_with_numbers_go_by_position():
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_unknown_and_ambiguous_names_are_refused(make):
     columns = table(["minX", "minY", "maxX", "maxY"], range(4))
-    with pytest.raises(ValueError, match='set1 is a data frame with the column "id", which is no coordinate: select'):
+    with pytest.raises(ValueError, match='set1 is a data frame: the column "id" is no coordinate beside the others: select minX, minY, maxX, maxY'):
         box_overlap(make({"id": [1, 2, 3], **columns}))
-    with pytest.raises(ValueError, match='set2 is a data frame whose columns "minX" and "left" both are minX: select one'):
+    with pytest.raises(ValueError, match='set2 is a data frame: the column "left" is no coordinate beside the others: select minX, minY, maxX, maxY'):
         box_overlap(BOXES, make({**columns, "left": [1.0, 2.0, 3.0]}))
+    two = table(["xmin", "minY", "maxX", "maxY"], range(4))
+    with pytest.raises(ValueError, match="set2 is a data frame: there are two columns minX, 'xmin' and 'left': the columns are xmin"):
+        box_overlap(BOXES, make({**two, "left": [1.0, 2.0, 3.0]}))
     del columns["maxX"]
-    with pytest.raises(ValueError, match="box_overlap_counts: set1 is a data frame without a column maxX: the columns are minX, minY, maxY"):
+    with pytest.raises(ValueError, match="box_overlap_counts: set1 is a data frame: there is no column maxX: the columns are minX, minY, maxY"):
         box_overlap_counts(make(columns))
-    with pytest.raises(ValueError, match="without a column minZ"):
+    with pytest.raises(ValueError, match="there is no column minZ: the columns are"):
         box_overlap(make({**table(["minX", "minY", "maxX", "maxY"], range(4)), "zmax": [1.0, 1.0, 1.0]}))
-    with pytest.raises(ValueError, match='with the column "a", which is no coordinate'):
+    with pytest.raises(ValueError, match="there is no column minX, minY, maxX, maxY: the columns are a, b, c, d"):
         box_overlap(make({"a": [1.0], "b": [1.0], "c": [1.0], "d": [1.0]}))
 
 
 def test_top_below_bottom_is_no_box():
     """Images count rows from the top: then top is below bottom, and no box results."""
-    with pytest.raises(ValueError, match="row 0 of set is no box"):
-        box_overlap(pd.DataFrame({"left": [0.0], "top": [1.0], "right": [1.0], "bottom": [2.0]}))
+    image = pd.DataFrame({"left": [0.0, 0.0], "top": [1.0, 1.0], "right": [1.0, 1.0], "bottom": [1.0, 2.0]})
+    remedy = "if y grows downwards, as in images, rename top to minY and bottom to maxY"
+    with pytest.raises(ValueError, match=f"row 1 of set is no box: bottom is above top; {remedy}") as raised:
+        box_overlap(image)
+    assert raised.value.index == 1
+    with pytest.raises(ValueError, match="box_overlap: row 1 of set2 is no box"):
+        box_overlap(BOXES, image)
+    assert box_overlap(image.rename(columns={"top": "minY", "bottom": "maxY"})).pairs().tolist() == [[0, 1]]
 
 
 NAMES = ["minX", "minY", "maxX", "maxY"]

@@ -5,22 +5,26 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use files::records::TableOptions;
+use files::records::{ColumnName, TableOptions};
 use gridstride::box_overlap::Algorithm;
 
-use crate::common::choice::choice;
+use crate::common::choice::{choice, choice_of};
 use crate::common::device_names::DeviceOptions;
+use crate::common::number_type::NumberType;
 use crate::common::report::UsageError;
 use crate::common::table_args::TableArgs;
 
 /// The largest --limit: a row of the matrix takes 64 MiB of memory.
 const MAX_LIMIT: u64 = 1 << 24;
 
+/// The types of coordinates.
+const TYPES: [NumberType; 3] = [NumberType::F32, NumberType::F64, NumberType::I32];
+
 /// Finds all pairs of axis-aligned boxes of two CSV files, or of one, that overlap.
 ///
-/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order; other
-/// columns are ignored, and --columns names others. Without minZ and maxZ the boxes are
-/// two-dimensional. Boxes that touch overlap. Pairs are found and written slice by slice, so there may
+/// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order, or as usual
+/// otherwise: xmin, x_min, left, west or x1 for minX, and so on. Other columns are ignored, and
+/// --columns names others. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch overlap. Pairs are found and written slice by slice, so there may
 /// be more of them than fit in memory.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -37,7 +41,7 @@ pub struct Args {
     pub out: Option<PathBuf>,
 
     /// Write the names of boxes to --out instead of row numbers: those in the column id, or in the one
-    /// that --columns id=NAME names.
+    /// that --columns id=NAME names, and --other-columns in the second file.
     #[arg(
         long,
         requires = "out",
@@ -63,8 +67,9 @@ pub struct Args {
     pub limit: usize,
 
     /// Write a join to --out instead of row numbers: each row of the second file with these columns
-    /// of the overlapping rows of the first, one line per overlap. Both files are read twice; the
-    /// joined cells of the first are held in memory, pairs and rows of the second are not.
+    /// of the overlapping rows of the first, one line per overlap, with the delimiter of the second.
+    /// Both files are read twice; the joined cells of the first are held in memory, pairs and rows of
+    /// the second are not.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -97,11 +102,31 @@ pub struct Args {
 
     /// The type of the coordinates. By default f64, or f32 where that holds all of them as they are.
     /// f32 rounds the others, and says how many; i32 takes whole numbers alone.
-    #[arg(long = "type", value_enum, help_heading = "Computation")]
-    pub number: Option<TypeName>,
+    #[arg(long = "type", value_parser = choice_of(&TYPES), help_heading = "Computation")]
+    pub number: Option<NumberType>,
 
     #[command(flatten)]
     pub table: TableArgs,
+
+    /// The columns of the second file, instead of --columns.
+    #[arg(
+        long,
+        value_name = "AS=NAME",
+        value_delimiter = ',',
+        requires = "set2",
+        help_heading = "Input"
+    )]
+    pub other_columns: Vec<ColumnName>,
+
+    /// The character between two cells of the second file, instead of --delimiter.
+    #[arg(
+        long,
+        value_name = "CHARACTER",
+        value_parser = TableOptions::delimiter_named,
+        requires = "set2",
+        help_heading = "Input"
+    )]
+    pub other_delimiter: Option<u8>,
 
     #[command(flatten)]
     pub devices: DeviceOptions,
@@ -147,14 +172,19 @@ impl Args {
         !self.join.is_empty()
     }
 
-    /// Returns how the files are written.
-    pub fn table_options(&self) -> Result<TableOptions> {
+    /// Returns how both files are written.
+    pub fn table_options(&self) -> Result<[TableOptions; 2]> {
         if self.table.no_header && !self.join.is_empty() {
             bail!(UsageError(
                 "--join needs the names of columns: leave out --no-header".into()
             ));
         }
-        self.table.options(&[])
+        let mut other = self.table.clone();
+        if !self.other_columns.is_empty() {
+            other.columns.clone_from(&self.other_columns);
+        }
+        other.delimiter = self.other_delimiter.unwrap_or(other.delimiter);
+        Ok([self.table.options(&[])?, other.options(&[])?])
     }
 
     /// The files to read, one or two.
@@ -176,13 +206,4 @@ pub enum JoinKind {
     /// Those with an overlap, after the row numbers of both boxes in columns set1 and set2, or set1_row and set2_row
     /// if the second file has columns of these names.
     Pairs,
-}
-
-/// The types of coordinates.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum TypeName {
-    F32,
-    F64,
-    /// 32-bit integers.
-    I32,
 }

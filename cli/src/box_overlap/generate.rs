@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use article_data::pipes::{Pipes, Segment};
 use rayon::prelude::*;
 
-use super::args::{Args, TypeName};
+use super::args::Args;
 use crate::common::generated::{Generated, refuse_existing};
+use crate::common::number_type::NumberType;
 use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress;
 use crate::common::report::{self, UsageError};
@@ -47,7 +48,7 @@ pub fn run(args: &Args, count: usize) -> Result<()> {
 
     let mut pipes = Pipes::new(count, args.seed);
     let format = Lines {
-        is_whole: args.number == Some(TypeName::I32),
+        is_whole: args.number == Some(NumberType::I32),
     };
     let bar = progress::count("writing", count as u64, "segments");
     for first in (0..count).step_by(WAVE) {

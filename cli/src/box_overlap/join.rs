@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use csv::{ByteRecord, Writer, WriterBuilder};
-use files::memory::make_room;
-use files::records::{column, columns, line, sequential};
-use files::{Monitor, open};
+use files::memory::no_room;
+use files::records::{Header, TableOptions, line, sequential};
+use files::{Monitor, Texts, cannot_read, open};
 use gridstride::box_overlap::OverlapSlice;
 
 use super::args::{Args, JoinKind};
@@ -42,28 +42,33 @@ pub struct Join {
 
 impl Join {
     /// Begins the output. The columns are looked for before the search.
-    pub fn create(args: &Args, inputs: &Inputs, delimiter: u8) -> Result<Option<Join>> {
+    pub fn create(
+        args: &Args,
+        inputs: &Inputs,
+        options: &[TableOptions; 2],
+    ) -> Result<Option<Join>> {
         let mut inputs = inputs.iter();
         let sets = (inputs.next(), inputs.next());
         let (false, (Some(set1), Some(set2)), Some(out)) = (args.join.is_empty(), sets, &args.out)
         else {
             return Ok(None);
         };
-        let open = |input| Source::open(input, delimiter);
-        let (mut set1, mut set2) = (open(set1)?, open(set2)?);
-        let columns = set1.header(|header| joined_columns(header, &args.join, delimiter))?;
+        let [options1, options2] = options;
+        let mut set1 = Source::open(set1, options1.delimiter)?;
+        let mut set2 = Source::open(set2, options2.delimiter)?;
+        let columns = set1.header(|header| joined_columns(header, &args.join, options1))?;
         let header = set2.header(|header| Ok(header.clone()))?;
         let out = Output(OutputFile::create(out)?);
         Ok(Some(Join {
             kind: args.join_kind,
             out: WriterBuilder::new()
                 .buffer_capacity(TOGETHER)
+                .delimiter(options2.delimiter)
                 .from_writer(out),
             rows: 0,
             cells: Cells {
                 columns,
-                text: Vec::new(),
-                ends: Vec::new(),
+                texts: Texts::default(),
             },
             set1,
             set2,
@@ -125,23 +130,24 @@ impl Join {
     }
 }
 
-/// The places of columns in the header, by names in any case.
+/// The places of columns in the header, by names in any case or by what the options read them as.
 fn joined_columns(
-    header: &ByteRecord,
+    record: &ByteRecord,
     names: &[String],
-    delimiter: u8,
+    options: &TableOptions,
 ) -> Result<Vec<(Vec<u8>, usize)>> {
+    let header = Header::new(record, options);
     let find = |name: &String| {
         let name = name.trim();
-        match column(header, name)? {
-            Some(place) => Ok((header[place].trim_ascii().to_vec(), place)),
+        match header.single(name)? {
+            Some(place) => Ok((record[place].trim_ascii().to_vec(), place)),
             None if name.is_empty() => {
                 bail!("--join has an empty name: name columns of the header")
             }
             None => bail!(
                 "there is no column {}: {}",
                 name.escape_default(),
-                columns(header, delimiter)
+                header.described()
             ),
         }
     };
@@ -206,28 +212,18 @@ fn strip_carriage_return(record: &mut ByteRecord) {
     }
 }
 
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read {}", path.display())
-}
-
 /// The cells that are joined, row by row.
 struct Cells {
     /// The joined columns: their names, and their places in a record.
     columns: Vec<(Vec<u8>, usize)>,
-    text: Vec<u8>,
-    /// Where each cell ends in the text.
-    ends: Vec<usize>,
+    texts: Texts,
 }
 
 impl Cells {
     fn add(&mut self, record: &ByteRecord) -> Result<()> {
-        const CELLS: &str = "cells that --join adds";
         for &(_, place) in &self.columns {
-            let cell = record.get(place).unwrap_or_default();
-            make_room(&mut self.text, cell.len(), CELLS)?;
-            make_room(&mut self.ends, 1, CELLS)?;
-            self.text.extend_from_slice(cell);
-            self.ends.push(self.text.len());
+            let added = self.texts.add(record.get(place).unwrap_or_default());
+            added.with_context(|| no_room("cells that --join adds"))?;
         }
         Ok(())
     }
@@ -235,10 +231,7 @@ impl Cells {
     /// The cells of a box.
     fn row(&self, index: usize) -> impl Iterator<Item = &[u8]> {
         let count = self.columns.len();
-        (index * count..(index + 1) * count).map(|cell| {
-            let start = cell.checked_sub(1).map_or(0, |before| self.ends[before]);
-            &self.text[start..self.ends[cell]]
-        })
+        (index * count..(index + 1) * count).map(|cell| self.texts.get(cell))
     }
 }
 

@@ -22,10 +22,11 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
 
+use crate::common::number_type::NumberType;
 use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{self, phase, total_size};
 use crate::common::report::{self, timed};
-use args::{Args, TypeName};
+use args::Args;
 use inputs::Inputs;
 use join::Join;
 use results::Results;
@@ -48,9 +49,9 @@ pub fn run(args: &Args) -> Result<()> {
                 None => search(args, prepared, &coordinates(sets)),
             }
         }
-        Some(TypeName::F32) => run_in::<f32>(args),
-        Some(TypeName::F64) => run_in::<f64>(args),
-        Some(TypeName::I32) => run_in::<i32>(args),
+        Some(NumberType::F32) => run_in::<f32>(args),
+        Some(NumberType::I32) => run_in::<i32>(args),
+        Some(_) => run_in::<f64>(args),
     }
 }
 
@@ -90,15 +91,16 @@ fn read<T: Number>(args: &Args) -> Result<(Prepared, Vec<Boxes<T>>)> {
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let mut results = Results::create(args)?;
     let inputs = Inputs::new(args)?;
-    let join = Join::create(args, &inputs, options.delimiter)?;
+    let join = Join::create(args, &inputs, &options)?;
     let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
 
     // The device takes its time, during which the files are read.
     let (start, mut times) = (Instant::now(), Times::default());
     let bar = progress::bytes("reading", total_size(args.paths()));
     let monitor = progress::monitor(&bar);
-    let paths = inputs.iter().map(|input| (input.path(), &*input.name));
-    let reading = Reading::<T>::start(paths, &options, args.ids, &monitor)?;
+    let paths = inputs.iter().zip(options);
+    let paths = paths.map(|(input, options)| (input.path(), &*input.name, options));
+    let reading = Reading::<T>::start(paths, args.ids, &monitor)?;
     let mut opening = Duration::ZERO;
     let devices = timed(&mut opening, || {
         args.devices.device.open(args.devices.memory)
@@ -108,7 +110,7 @@ fn read<T: Number>(args: &Args) -> Result<(Prepared, Vec<Boxes<T>>)> {
     times.reading = start.elapsed();
     results.require_space(sets[0].coordinates.nrows())?;
     results.ids = sets.iter_mut().filter_map(|set| set.ids.take()).collect();
-    if args.number != Some(TypeName::F32) {
+    if args.number != Some(NumberType::F32) {
         args.paths().zip(&sets).for_each(warn_of_rounded);
     }
     let prepared = Prepared {

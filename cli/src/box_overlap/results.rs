@@ -1,7 +1,8 @@
 //! What becomes of pairs: they go to the files, and few are kept.
 
 use anyhow::Result;
-use files::boxes::Ids;
+use files::Texts;
+use files::records::add_cell;
 use gridstride::box_overlap::{OverlapSlice, Overlaps};
 use ndarray::Array2;
 
@@ -27,7 +28,7 @@ pub struct Results {
     /// Boxes with more pairs than the matrix has columns.
     pub above_limit: usize,
     /// What the boxes of each set are called, if the files say so.
-    pub ids: Vec<Ids>,
+    pub ids: Vec<Texts>,
     /// The first pairs.
     pub shown: Vec<[usize; 2]>,
     /// Whether slices have the rows of the second set.
@@ -40,11 +41,6 @@ pub struct Results {
 impl Results {
     /// Begins the files that are asked for.
     pub fn create(args: &Args) -> Result<Results> {
-        let create_csv = |path: &_| {
-            let mut file = OutputFile::create(path)?;
-            file.write_all(b"set1,set2\n")?;
-            anyhow::Ok(file)
-        };
         let create_npy = |path: &_| NpyFile::create(path, 'i', args.limit);
         Ok(Results {
             pairs: 0,
@@ -56,7 +52,7 @@ impl Results {
             is_swapped: args.is_swapped(),
             limit: args.limit,
             csv: match args.join[..] {
-                [] => args.out.as_deref().map(create_csv).transpose()?,
+                [] => args.out.as_deref().map(OutputFile::create).transpose()?,
                 // The join writes the file.
                 _ => None,
             },
@@ -77,7 +73,7 @@ impl Results {
         }
     }
 
-    /// Takes the number of pairs of each box.
+    /// Takes the number of pairs of each box, and begins the file of pairs.
     ///
     /// # Errors
     /// If the disk has no space for the pairs.
@@ -98,6 +94,8 @@ impl Results {
             };
             let bytes = counts.iter().enumerate().map(bytes).sum();
             csv.require_space(bytes, "divide the sets into parts")?;
+            // Not before, since standard output takes the bytes as they come.
+            csv.write_all(b"set1,set2\n")?;
         }
         Ok(())
     }
@@ -140,7 +138,7 @@ impl Results {
 }
 
 /// The lines of the block of pairs that begins with `first`.
-fn lines(slice: &OverlapSlice, ids: Option<[&Ids; 2]>, first: usize) -> Vec<u8> {
+fn lines(slice: &OverlapSlice, ids: Option<[&Texts; 2]>, first: usize) -> Vec<u8> {
     let OverlapSlice { rows, overlaps } = slice;
     let offsets = overlaps.offsets();
     let end = overlaps.pair_count().min(first + BLOCK);
@@ -155,32 +153,18 @@ fn lines(slice: &OverlapSlice, ids: Option<[&Ids; 2]>, first: usize) -> Vec<u8> 
         for &index in overlaps.row(i).iter().skip(skipped).take(pairs.len()) {
             match ids {
                 None => text.extend_from_slice(row),
-                Some([ids, _]) => add_cell(&mut text, ids.get(rows.start + i)),
+                Some([ids, _]) => add_cell(&mut text, ids.get(rows.start + i), b','),
             }
             text.push(b',');
             match ids {
                 None => text.extend_from_slice(index_text.format(index).as_bytes()),
-                Some([_, ids]) => add_cell(&mut text, ids.get(index as usize)),
+                Some([_, ids]) => add_cell(&mut text, ids.get(index as usize), b','),
             }
             text.push(b'\n');
         }
         i += 1;
     }
     text
-}
-
-/// Adds a cell of CSV, in quotes if it needs them.
-fn add_cell(text: &mut Vec<u8>, cell: &[u8]) {
-    let needs_quotes = |byte: &u8| b",\"\r\n".contains(byte);
-    if !cell.iter().any(needs_quotes) {
-        text.extend_from_slice(cell);
-        return;
-    }
-    text.push(b'"');
-    for &byte in cell {
-        text.extend(std::iter::repeat_n(byte, 1 + usize::from(byte == b'"')));
-    }
-    text.push(b'"');
 }
 
 /// `Overlaps::to_matrix` a few rows at a time: there may be many without pairs in a slice.

@@ -8,6 +8,7 @@ pub mod device_summary;
 pub mod generated;
 pub mod host;
 pub mod name_width;
+pub mod number_type;
 pub mod opening;
 pub mod output;
 pub mod progress;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
-use files::Monitor;
 use files::sequences::{self, Letters, Piece, Reader};
+use files::{Monitor, cannot_read};
 use gridstride::sequences::{Alphabet, Unknown};
 
 /// Returns the codes of an alphabet as letters to read.
@@ -35,8 +35,4 @@ pub fn with_file(error: Error, path: &Path) -> Error {
         true => error.context(cannot_read(path)),
         false => error,
     }
-}
-
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read {}", path.display())
 }

@@ -7,14 +7,18 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::distances::Metric;
 
-use crate::common::choice::choice;
+use crate::common::choice::{choice, choice_of};
 use crate::common::device_names::DeviceOptions;
+use crate::common::number_type::NumberType;
 use crate::common::output::{Format, endings};
 use crate::common::report::UsageError;
 
+/// The types in which to compute.
+const TYPES: [NumberType; 2] = [NumberType::F32, NumberType::F64];
+
 /// Computes the distances of all pairs of rows of an NPY file, or of its rows to those of another.
 ///
-/// The numbers are f32 or f64, the distances f64. All rows are held in memory. The distances are
+/// The numbers are f16, bf16, f32 or f64, the distances f64. All rows are held in memory. The distances are
 /// computed and written a block of rows at a time, so there may be more of them than fit in memory:
 /// a block has 16 million distances, or as many rows as a row has numbers if that is more. On
 /// GPUs two blocks are in memory, since one is written while the next is computed. Without --out,
@@ -83,10 +87,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "other", help_heading = "Input")]
     pub other_names: Option<PathBuf>,
 
-    /// The type in which to compute; numbers of a file are rounded to it. By default that of the
-    /// files, or f64 if they differ.
-    #[arg(long = "type", value_enum, help_heading = "Computation")]
-    pub number: Option<TypeName>,
+    /// The type in which to compute; numbers of a file are rounded to it. By default f64 if a file
+    /// has f64, and f32 otherwise.
+    #[arg(long = "type", value_parser = choice_of(&TYPES), help_heading = "Computation")]
+    pub number: Option<NumberType>,
 
     #[command(flatten)]
     pub devices: DeviceOptions,
@@ -132,11 +136,4 @@ impl Args {
         }
         Ok(Some((path, format)))
     }
-}
-
-/// The types of numbers.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum TypeName {
-    F32,
-    F64,
 }

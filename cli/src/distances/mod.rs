@@ -23,11 +23,12 @@ use files::npy::NpyReader;
 use gridstride::Device;
 use gridstride::distances::Component;
 
+use crate::common::number_type::NumberType;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{Format, OutputFile, check_outputs};
 use crate::common::progress::{self, phase};
 use crate::common::report::{self, UsageError, timed};
-use args::{Args, TypeName};
+use args::Args;
 use blocks::{Block, Blocks};
 use names::Names;
 use nearest::Nearest;
@@ -88,7 +89,7 @@ fn read(args: &Args, monitor: &Monitor) -> Result<Either> {
         .flatten()
         .all(|file| file.type_name() != "f64");
     Ok(match args.number {
-        Some(TypeName::F32) => Either::Single(Rows::read(args, rows, other)?),
+        Some(NumberType::F32) => Either::Single(Rows::read(args, rows, other)?),
         None if is_single => Either::Single(Rows::read(args, rows, other)?),
         _ => Either::Double(Rows::read(args, rows, other)?),
     })

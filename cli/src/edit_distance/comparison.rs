@@ -1,9 +1,11 @@
 //! The distances of all pairs for one kind of sketches, and their file.
 
+use std::io::Write;
+
 use anyhow::Result;
 
 use super::records::Pairs;
-use crate::common::output::OutputFile;
+use crate::common::output::{OutputFile, add_name};
 use crate::common::spearman::spearman;
 
 /// Pairs whose lines a thread writes in one go.
@@ -58,20 +60,19 @@ impl Comparison {
 
     fn add_line(&self, text: &mut Vec<u8>, pairs: &Pairs, pair: usize) {
         const TAKEN: &str = "memory takes all";
-        let mut line = csv::WriterBuilder::new()
-            .delimiter(b'\t')
-            .from_writer(&mut *text);
-        let [length_a, length_b] = pairs.lengths(pair).map(|length| length.to_string());
-        let mut add = |cell: &str| line.write_field(cell).expect(TAKEN);
-        pairs.names(pair).into_iter().for_each(&mut add);
-        [length_a, length_b].iter().for_each(|length| add(length));
-        add(&self.edit[pair].to_string());
-        add(&self.sketch[pair].to_string());
-        if let Some(slide) = &self.slide {
-            // No windows, no distance.
-            let cell = Some(slide[pair]).filter(|distance| !distance.is_nan());
-            add(&cell.map_or(String::new(), |distance| distance.to_string()));
+        for name in pairs.names(pair) {
+            add_name(text, name);
+            text.push(b'\t');
         }
-        line.write_record(None::<&[u8]>).expect(TAKEN);
+        let [length_a, length_b] = pairs.lengths(pair);
+        let (edit, sketch) = (self.edit[pair], self.sketch[pair]);
+        write!(text, "{length_a}\t{length_b}\t{edit}\t{sketch}").expect(TAKEN);
+        match self.slide.as_ref().map(|slide| slide[pair]) {
+            None => {}
+            // No windows, no distance.
+            Some(distance) if distance.is_nan() => text.push(b'\t'),
+            Some(distance) => write!(text, "\t{distance}").expect(TAKEN),
+        }
+        text.push(b'\n');
     }
 }

@@ -41,7 +41,7 @@ use crate::common::report::{self, UsageError};
 use rows::Ladder;
 use setup::Setup;
 use summary::Summary;
-use table::Format;
+use table::TableStyle;
 
 /// The PTX that the build script takes or makes. The simulator and the CPU do without.
 #[cfg(feature = "cuda")]
@@ -222,8 +222,8 @@ pub fn run(args: &Args) -> Result<()> {
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let picture = args.plot.as_deref().map(OutputFile::create).transpose()?;
     let format = match args.markdown {
-        true => Format::Markdown,
-        false => Format::Plain,
+        true => TableStyle::Markdown,
+        false => TableStyle::Plain,
     };
     let mut ladders = Vec::new();
     for device in [device].into_iter().chain(simulator) {

@@ -6,7 +6,7 @@ use super::rows::{Clock, Ladder, Row, Sweep};
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TableStyle {
     /// In columns.
     Plain,
     /// As Markdown has tables.
@@ -14,7 +14,7 @@ pub enum Format {
 }
 
 /// The title, the rows and the sweeps of a ladder.
-pub fn text(ladder: &Ladder, format: Format) -> String {
+pub fn text(ladder: &Ladder, format: TableStyle) -> String {
     let mut text = format!("{}, on {}\n\n", ladder.title, ladder.place());
     let headings = [
         "version",
@@ -112,7 +112,7 @@ pub fn time(time: Duration) -> String {
     }
 }
 
-fn sweep_lines(sweep: &Sweep, format: Format) -> String {
+fn sweep_lines(sweep: &Sweep, format: TableStyle) -> String {
     let names = sweep.lines.iter().map(|line| line.name.clone());
     let mut rows = vec![[vec![sweep.parameter.to_owned()], names.collect()].concat()];
     for (i, value) in sweep.values.iter().enumerate() {
@@ -125,7 +125,7 @@ fn sweep_lines(sweep: &Sweep, format: Format) -> String {
 }
 
 /// Rows, of which the first are the headings, with some columns to the right.
-fn lines<R: AsRef<[String]>>(rows: &[R], numeric: &[usize], format: Format) -> String {
+fn lines<R: AsRef<[String]>>(rows: &[R], numeric: &[usize], format: TableStyle) -> String {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let width = |column: usize| {
         let widths = rows.iter().map(|row| row.as_ref()[column].chars().count());
@@ -143,11 +143,11 @@ fn lines<R: AsRef<[String]>>(rows: &[R], numeric: &[usize], format: Format) -> S
         });
         let cells: Vec<String> = cells.collect();
         match format {
-            Format::Plain => text += cells.join("  ").trim_end(),
-            Format::Markdown => text += &format!("| {} |", cells.join(" | ")),
+            TableStyle::Plain => text += cells.join("  ").trim_end(),
+            TableStyle::Markdown => text += &format!("| {} |", cells.join(" | ")),
         }
         text += "\n";
-        if i == 0 && format == Format::Markdown {
+        if i == 0 && format == TableStyle::Markdown {
             let rules = (0..columns).map(|column| match numeric.contains(&column) {
                 true => "--:",
                 false => "---",
@@ -196,7 +196,7 @@ mod tests {
             v2       kernel      0.500 ms  0.500 ms to 0.500 ms     3.00×  tiles\n\
             copies   whole call  1.000 ms  1.000 ms to 1.000 ms    12300×  tiles\n\
             \nwhole call: ";
-        let found = text(&ladder(), Format::Plain);
+        let found = text(&ladder(), TableStyle::Plain);
         assert!(found.starts_with(expected), "{found}");
         assert!(found.contains("≈: extrapolated"), "{found}");
     }
@@ -208,7 +208,7 @@ mod tests {
             ..ladder()
         };
         let expected = "A ladder, on simulator:0, whose times say nothing about a GPU\n";
-        assert!(text(&ladder, Format::Plain).starts_with(expected));
+        assert!(text(&ladder, TableStyle::Plain).starts_with(expected));
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
                 sweeps: vec![sweep],
                 ..ladder()
             },
-            Format::Markdown,
+            TableStyle::Markdown,
         );
         let expected = "\nBlocks (kernel)\n\n| threads |      v1 |\n|--:|--:|\n|      16 | 20.0 ms |\n\
                         |      32 |       - |\n";

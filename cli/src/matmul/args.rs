@@ -2,15 +2,26 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::matmul::Precision;
 
+use crate::common::choice::choice_of;
 use crate::common::device_names::DeviceOptions;
+use crate::common::number_type::NumberType;
 
 /// Sizes m, k and n of random matrices, on other devices and in the simulator.
 const SIZES: [usize; 3] = [1024; 3];
 const SIMULATED: [usize; 3] = [64, 48, 40];
+
+/// The types of A and B.
+const TYPES: [NumberType; 6] = [
+    NumberType::F32,
+    NumberType::F64,
+    NumberType::Tf32,
+    NumberType::F32ByBf16x6,
+    NumberType::Bf16,
+    NumberType::F16,
+];
 
 /// Timed calls, on other devices and in the simulator.
 const REPEAT: usize = 5;
@@ -19,7 +30,7 @@ const REPEAT_SIMULATED: usize = 1;
 /// Multiplies two matrices, C = A·B, M×K · K×N → M×N, measures how long that takes on the device
 /// and with copies, and compares some rows of the product with f64, within the error bound.
 ///
-/// The matrices are random, uniform in [-1, 1), or read from NPY files. With --memory, and on several
+/// The matrices are random, uniform in [-1, 1), or read from NPY files of f16, bf16, f32 or f64. With --memory, and on several
 /// devices, products in a device's memory are not measured.
 #[derive(Clone, clap::Args)]
 #[command(after_help = "\
@@ -51,8 +62,8 @@ pub struct Args {
 
     /// The type of A and B; numbers of a file are rounded to it. By default that of the files, f64 if
     /// they differ, and f32 for random matrices. C is f64 if A and B are f64, and f32 otherwise.
-    #[arg(long = "type", value_enum, help_heading = "Input")]
-    pub number: Option<TypeName>,
+    #[arg(long = "type", value_parser = choice_of(&TYPES), help_heading = "Input")]
+    pub number: Option<NumberType>,
 
     /// A is stored as K×M; the product uses its transpose, without a copy.
     #[arg(long, help_heading = "Input")]
@@ -93,8 +104,8 @@ impl Args {
     /// How products are computed.
     pub fn precision(&self) -> Precision {
         match self.number {
-            Some(TypeName::Tf32) => Precision::Tf32,
-            Some(TypeName::F32ByBf16x6) => Precision::F32ByBf16x6,
+            Some(NumberType::Tf32) => Precision::Tf32,
+            Some(NumberType::F32ByBf16x6) => Precision::F32ByBf16x6,
             _ => Precision::Full,
         }
     }
@@ -116,30 +127,5 @@ impl Args {
             false => REPEAT,
         };
         self.repeat.unwrap_or(default)
-    }
-}
-
-/// The types of numbers.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum TypeName {
-    F32,
-    F64,
-    /// f32, of which tensor cores multiply the upper 19 bits on GPUs that support it.
-    Tf32,
-    /// f32, as sums of six products of bf16 on GPUs that support it: about as accurate, and faster.
-    F32ByBf16x6,
-    Bf16,
-    F16,
-}
-
-impl TypeName {
-    /// Returns the type of files whose numbers have these types.
-    pub fn of_files(names: [&str; 2]) -> TypeName {
-        match names {
-            ["f32", "f32"] => TypeName::F32,
-            ["f16", "f16"] => TypeName::F16,
-            ["bf16", "bf16"] => TypeName::Bf16,
-            _ => TypeName::F64,
-        }
     }
 }

@@ -5,13 +5,14 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use checks::matmul::{Real, matrix};
 use files::npy::NpyReader;
-use gridstride::Device;
 use gridstride::device::{DeviceArray, DeviceView};
+use gridstride::{Choice, Device};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, Ix2};
 
-use super::args::{Args, TypeName};
+use super::args::Args;
 use crate::common::host::free_memory;
+use crate::common::number_type::NumberType;
 use crate::common::progress;
 
 /// The matrices in the type in which they are multiplied.
@@ -40,23 +41,29 @@ impl AnyFactors {
     /// Reads the matrices, or makes them, in the type that is asked for or in that of the files.
     pub fn new(args: &Args) -> Result<AnyFactors> {
         let (Some(a), Some(b)) = (&args.a, &args.b) else {
-            return AnyFactors::in_type(args, args.number.unwrap_or(TypeName::F32), None);
+            return AnyFactors::in_type(args, args.number.unwrap_or(NumberType::F32), None);
         };
         progress::reading([a, b], |monitor| {
             let files = [NpyReader::open(a, monitor)?, NpyReader::open(b, monitor)?];
-            let of_files = TypeName::of_files(files.each_ref().map(NpyReader::type_name));
+            let [a, b] = files.each_ref().map(NpyReader::type_name);
+            let common = NumberType::of_name(a).filter(|_| a == b);
+            let of_files = common.unwrap_or(NumberType::F64);
             AnyFactors::in_type(args, args.number.unwrap_or(of_files), Some(files))
         })
     }
 
-    fn in_type(args: &Args, number: TypeName, files: Option<[NpyReader; 2]>) -> Result<AnyFactors> {
+    fn in_type(
+        args: &Args,
+        number: NumberType,
+        files: Option<[NpyReader; 2]>,
+    ) -> Result<AnyFactors> {
         Ok(match number {
-            TypeName::F32 | TypeName::Tf32 | TypeName::F32ByBf16x6 => {
+            NumberType::F32 | NumberType::Tf32 | NumberType::F32ByBf16x6 => {
                 AnyFactors::F32(Factors::new(args, files)?)
             }
-            TypeName::F64 => AnyFactors::F64(Factors::new(args, files)?),
-            TypeName::F16 => AnyFactors::F16(Factors::new(args, files)?),
-            TypeName::Bf16 => AnyFactors::Bf16(Factors::new(args, files)?),
+            NumberType::F16 => AnyFactors::F16(Factors::new(args, files)?),
+            NumberType::Bf16 => AnyFactors::Bf16(Factors::new(args, files)?),
+            _ => AnyFactors::F64(Factors::new(args, files)?),
         })
     }
 }

@@ -4,15 +4,15 @@ use std::fmt::{Result, Write};
 use std::time::Duration;
 
 use checks::matmul::{Checked, Real};
-use gridstride::Device;
-use gridstride::Number;
 use gridstride::device::DeviceKind;
+use gridstride::{Choice, Device, Number};
 use serde::Serialize;
 
-use super::args::{Args, TypeName};
+use super::args::Args;
 use super::factors::{Factor, Factors};
 use super::multiplying::{Product, operations};
 use crate::common::device_summary::DeviceSummary;
+use crate::common::number_type::NumberType;
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
 /// The parts of a run besides the product.
@@ -94,8 +94,7 @@ impl Summary {
             rows,
             columns,
             number: match run.args.number {
-                Some(TypeName::Tf32) => "tf32",
-                Some(TypeName::F32ByBf16x6) => "f32-by-bf16x6",
+                Some(number @ (NumberType::Tf32 | NumberType::F32ByBf16x6)) => number.name(),
                 _ => T::NAME,
             },
             sum_type: T::Sum::NAME,

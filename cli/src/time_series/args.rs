@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 use files::records::TableOptions;
-use files::time::{self, Every, Unit};
+use files::time::{self, Every, TimeUnit};
 use gridstride::time_series::{Duplicates, Fills, Method, Nan, Order, Singletons, TimeBuckets};
 use jiff::tz::TimeZone;
 
@@ -69,8 +69,8 @@ pub struct Args {
 
     /// The unit of timestamps that are numbers, which may have a decimal point. By default their sizes
     /// tell the unit: all but a few have to be from 1990 to 2100.
-    #[arg(long, value_parser = choice::<Unit>(), help_heading = "Points")]
-    pub unit: Option<Unit>,
+    #[arg(long, value_parser = choice::<TimeUnit>(), help_heading = "Points")]
+    pub unit: Option<TimeUnit>,
 
     /// The zone of timestamps without an offset from UTC, such as 2026-01-31 12:00:00: UTC, or a name
     /// as Europe/Berlin. Where clocks are set back, such a time is the earlier one of the two.
@@ -110,12 +110,12 @@ pub struct Args {
     #[arg(long, value_parser = choice::<Duplicates>(), default_value_t, help_heading = "Points")]
     pub duplicates: Duplicates,
 
-    /// Results of buckets without points: null (no result), previous (the last result before the
-    /// bucket), or a number, for all methods or for some, as in count=0,mean=null. Without this option
-    /// empty buckets are left out.
+    /// Results of buckets without points: none (such buckets are left out, as by default), null (no
+    /// result), previous (the last result before the bucket), or a number, for all methods or for some
+    /// of --methods, as in count=0,mean=null.
     #[arg(
         long,
-        value_name = "null|previous|NUMBER",
+        value_name = "none|null|previous|NUMBER",
         value_parser = parsed::<Fills>,
         allow_hyphen_values = true,
         help_heading = "Buckets"
@@ -203,8 +203,7 @@ impl Args {
                 self.origin
             )));
         }
-        let unit = self.unit.unwrap_or(Unit::Ns);
-        let origin = time::parse_in(text, unit, self.zone.as_ref()).or_else(|what| {
+        let origin = time::parse_in(text, self.unit, self.zone.as_ref()).or_else(|what| {
             // Also a time without an offset, or a date.
             let time = time::point(&self.origin).ok();
             time.and_then(|time| i64::try_from(time).ok()).ok_or(what)

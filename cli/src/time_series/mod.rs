@@ -20,11 +20,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Error, Result, bail};
-use files::points::{Demands, Points, Rows};
+use files::points::{Column, Demands, Rows};
 use files::time::Every;
 use gridstride::Choice;
 use ndarray::aview1;
 
+use crate::common::choice::message;
 use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
 use crate::common::output::{Format, OutputFile, check_outputs};
@@ -54,6 +55,10 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     ];
     check_outputs(&outputs, &[series])?;
     refuse_repeated("--methods", &args.methods)?;
+    if let Some(fill) = &args.fill {
+        let checked = fill.check("--fill", &args.methods);
+        checked.map_err(|error| UsageError(format!("--{}", message(error))))?;
+    }
     let (origin, options) = (args.origin()?, args.table_options()?);
     // Before the work, so that a path that cannot be written does not show only afterwards.
     let create = |path: &_| OutputFile::create(path);
@@ -92,10 +97,10 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let points = timed(&mut times.grouping, || {
         phase("grouping", || rows.group().and_then(series::of_columns))
     })?;
+    // A missing value is no point.
+    let column = timed(&mut times.grouping, || points.column(0));
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
-            // A missing value is no point.
-            let column = points.column(0);
             args.aggregation(every, origin).aggregate_series(
                 &devices,
                 &column.offsets,
@@ -106,7 +111,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     });
     let found = found.map_err(|error| match error {
         gridstride::Error::Allocation { .. } if args.fill.is_some() => {
-            let count = filled_buckets(&points, every.nanoseconds, origin);
+            let count = filled_buckets(&column, every.nanoseconds, origin);
             Error::new(error).context(format!(
                 "with --fill there are {count} buckets: choose a greater --every, or leave out --fill"
             ))
@@ -135,6 +140,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         every,
         source: &source,
         points: &points,
+        column: &column,
         unit,
         devices: &devices,
         found: &found,
@@ -144,7 +150,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
 }
 
 /// Returns the number of buckets from the first to the last point of each series.
-fn filled_buckets(points: &Points, width: i64, origin: i64) -> i128 {
+fn filled_buckets(points: &Column, width: i64, origin: i64) -> i128 {
     let bucket = |&time: &i64| (i128::from(time) - i128::from(origin)).div_euclid(width.into());
     let series = points.offsets.windows(2);
     let counts = series.map(|range| {

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use files::points::Points;
+use files::records::add_cell;
 use files::time::timestamp;
 use gridstride::time_series::Aggregates;
 
@@ -35,10 +36,13 @@ pub fn write(
     file.require_space(bytes, "choose a greater --every")?;
     file.write(|file| Ok(writeln!(file, "{}", names.join(","))?))?;
 
-    let cells: Option<Vec<_>> = points
-        .names
-        .as_ref()
-        .map(|names| names.iter().map(|name| cell(name)).collect());
+    let cell = |name: &String| {
+        let mut cell = Vec::new();
+        add_cell(&mut cell, name.as_bytes(), b',');
+        cell
+    };
+    let cells = points.names.as_ref();
+    let cells: Option<Vec<_>> = cells.map(|names| names.iter().map(cell).collect());
     let bar = progress::count("writing", found.len() as u64, "buckets");
     let text = |block| lines(found, cells.as_deref(), format, block * BLOCK);
     let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
@@ -82,14 +86,4 @@ fn lines(
 pub fn series_of(found: &Aggregates, bucket: usize) -> usize {
     // The last one that begins at or before it: empty ones begin where the next one does.
     found.offsets().partition_point(|&offset| offset <= bucket) - 1
-}
-
-/// A name as a cell, quoted where that is needed.
-fn cell(name: &str) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Alone in a record it would be quoted also if it is empty.
-    writer.write_record([name, ""]).expect(TAKEN);
-    let mut text = writer.into_inner().expect(TAKEN);
-    text.truncate(text.len() - b",\n".len());
-    text
 }

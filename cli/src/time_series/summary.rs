@@ -4,9 +4,9 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use files::points::Points;
+use files::points::{Column, Points};
 use files::text::shortened;
-use files::time::{Every, Unit, timestamp};
+use files::time::{Every, TimeUnit, timestamp};
 use gridstride::time_series::Aggregates;
 use gridstride::{Choice, Device};
 use serde::Serialize;
@@ -41,8 +41,10 @@ pub struct Run<'a> {
     pub every: &'a Every,
     pub source: &'a str,
     pub points: &'a Points,
+    /// The points that have a value.
+    pub column: &'a Column<'a>,
     /// The unit of the timestamps that are numbers, if there are any.
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
     pub devices: &'a [Device],
     pub found: &'a Aggregates,
     pub times: Times,
@@ -57,6 +59,8 @@ pub struct Summary {
     first_buckets: Option<Vec<Bucket>>,
     source: String,
     points: usize,
+    /// Values that the file has not, which are no points.
+    missing_values: usize,
     /// None if the file has no column of series.
     series: Option<usize>,
     /// The unit of timestamps that are numbers; None without numbers.
@@ -112,7 +116,8 @@ impl Bucket {
 
 impl Summary {
     pub fn new(run: &Run) -> Summary {
-        let (points, found, times) = (run.points, run.found, &run.times);
+        let (points, column) = (run.points, run.column);
+        let (found, times, count) = (run.found, &run.times, column.values.len());
         let first = || {
             let shown = 0..found.len().min(SHOWN);
             let bucket = |bucket| Bucket::new(bucket, points, found);
@@ -124,13 +129,14 @@ impl Summary {
         Summary {
             first_buckets: run.args.out.is_none().then(first),
             source: run.source.to_owned(),
-            points: points.len(),
+            points: count,
+            missing_values: points.len() - count,
             series: points.names.is_some().then(|| points.series_count()),
-            unit: run.unit.map(Unit::name),
+            unit: run.unit.map(TimeUnit::name),
             unit_is_told: run.unit.is_some() && run.args.unit.is_none(),
             // They are in order, unless they were to be sorted.
-            first_timestamp: text(points.timestamps.iter().min()),
-            last_timestamp: text(points.timestamps.iter().max()),
+            first_timestamp: text(column.timestamps.iter().min()),
+            last_timestamp: text(column.timestamps.iter().max()),
             buckets: found.len(),
             every: run.every.text.clone(),
             every_ns: run.every.nanoseconds,
@@ -143,7 +149,7 @@ impl Summary {
             read_points_per_second: per_second(points.len() as f64, reading),
             grouping_ms: milliseconds(times.grouping),
             aggregating_ms: aggregating,
-            aggregated_points_per_second: per_second(points.len() as f64, aggregating),
+            aggregated_points_per_second: per_second(count as f64, aggregating),
             writing_ms: milliseconds(times.writing),
             plotting_ms: milliseconds(times.plotting),
             opening_ms: milliseconds(times.opening),
@@ -208,6 +214,9 @@ impl report::Summary for Summary {
         }
         if let (Some(first), Some(last)) = (&self.first_timestamp, &self.last_timestamp) {
             write!(text, ", {first} to {last}")?;
+        }
+        if let missing @ 1.. = self.missing_values {
+            write!(text, "\nmissing values: {missing}, which are no points")?;
         }
         if let (Some(unit), true) = (self.unit, self.unit_is_told) {
             write!(text, "\ntimestamps: in {unit}, as their sizes tell")?;

@@ -325,7 +325,7 @@ fn mistakes() {
     let whole = npy(&folder, "whole.npy", &Array2::<i64>::zeros((2, 2)));
     refuse(
         &[&whole],
-        &["<i8", "not f16, bf16, f32 or f64", ".astype('float32')"],
+        &["<i8", "not f16, bf16, f32 or f64", ".astype('float64')"],
     );
 
     let two = folder.file("two.txt", "a\nb\n");

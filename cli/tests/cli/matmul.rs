@@ -405,7 +405,7 @@ fn files_that_cannot_be_read() {
         ),
         (
             of_type("<i4", "(3, 4)"),
-            "it holds numbers of the type '<i4', not f16, bf16, f32 or f64: convert the array by .astype('float32')",
+            "it holds numbers of the type '<i4', not f16, bf16, f32 or f64: convert the array by .astype('float64')",
         ),
         (
             of_type("<c8", "(3, 4)"),

@@ -13,7 +13,9 @@ pub mod records;
 pub mod sequences;
 pub mod tables;
 pub mod text;
+mod texts;
 pub mod time;
 
-pub use input::{decompressed, open};
+pub use input::{cannot_read, decompressed, open};
 pub use monitor::Monitor;
+pub use texts::Texts;

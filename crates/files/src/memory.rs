@@ -13,7 +13,10 @@ pub fn room_for<T>(count: usize) -> Result<Vec<T>> {
 /// Makes room in a vector for `count` more elements, or returns an error that says that there is no
 /// memory for more of `what`. The capacity at least doubles when it grows.
 pub fn make_room<T>(vector: &mut Vec<T>, count: usize, what: &str) -> Result<()> {
-    vector.try_reserve(count).with_context(|| {
-        format!("there is no memory for more {what}: give smaller files, or free some memory")
-    })
+    vector.try_reserve(count).with_context(|| no_room(what))
+}
+
+/// Says that there is no memory for more of `what`.
+pub fn no_room(what: &str) -> String {
+    format!("there is no memory for more {what}: give smaller files, or free some memory")
 }

@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
 use crate::text::shortened;
-use crate::{Monitor, open};
+use crate::{Monitor, cannot_read, open};
 
 /// The longest header that is read, in bytes: the longest of version 1 of the format.
 const LONGEST_HEADER: usize = (1 << 16) - 1;
@@ -154,10 +154,6 @@ impl<T: Number> Stored<T> {
     }
 }
 
-fn cannot_read(path: &Path) -> String {
-    format!("cannot read {}", path.display())
-}
-
 /// The first bytes of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -294,10 +290,15 @@ impl Decoder {
                  .astype('float64')",
                 &text[2..]
             ),
-            Some(text) if text.trim_start_matches(['<', '>', '|']).starts_with(REAL) => bail!(
-                "it holds numbers of the type '{}', {POSSIBLE}: convert the array by .astype('float32')",
-                shortened(text, SHOWN)
-            ),
+            Some(text) if text.trim_start_matches(['<', '>', '|']).starts_with(REAL) => {
+                // f32 has all integers of up to 24 bits.
+                let is_short = text.ends_with(['1', '2']);
+                let wide = if is_short { "float32" } else { "float64" };
+                bail!(
+                    "it holds numbers of the type '{}', {POSSIBLE}: convert the array by .astype('{wide}')",
+                    shortened(text, SHOWN)
+                )
+            }
             _ => bail!(
                 "it holds numbers of the type {}, {POSSIBLE}",
                 shortened(&header.type_descriptor.to_string(), SHOWN)
@@ -422,6 +423,18 @@ mod tests {
         let csv = "it is not an NPY file: it is a text that begins with 'a;b', such as CSV; numpy.save writes NPY, for \
                    instance numpy.save('a.npy', numpy.loadtxt('a.csv', delimiter=','))";
         assert_eq!(said(b"a;b\n1;2\n"), csv);
+        for (descr, wide) in [
+            ("<i8", "float64"),
+            (">u4", "float64"),
+            ("<i2", "float32"),
+            ("|b1", "float32"),
+        ] {
+            let said = said(&file(descr, &[0; 32]));
+            assert!(
+                said.ends_with(&format!("convert the array by .astype('{wide}')")),
+                "{said}"
+            );
+        }
         let other = "it is not an NPY file, as numpy.save writes it: it begins with other bytes";
         assert_eq!(said(b"\x89HDF\r\n\x1a\n\0\0\0\0"), other);
         // Quotes are short.

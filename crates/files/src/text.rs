@@ -1,5 +1,25 @@
 //! Texts from files, made fit for messages, terminals and pictures.
 
+/// What may stand before a text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// What is wrong with a text in UTF-16.
+pub(crate) const UTF16: &str =
+    "the text is UTF-16: convert it to UTF-8, as by `iconv -f UTF-16 -t UTF-8`";
+
+/// What is wrong with a header, of a record or of a table, that has a carriage return in it.
+pub(crate) const RETURN_IN_HEADER: &str = "the header has a carriage return in it: lines have to end with a line feed, \
+                                           as of `tr '\\r' '\\n'`";
+
+/// Whether a text begins with either byte order mark of UTF-16, or with a sign of 16 bits in either
+/// order.
+pub(crate) fn is_utf16(text: &[u8]) -> bool {
+    matches!(
+        text,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..] | [0, ..]
+    )
+}
+
 /// Returns the text with control characters, which terminals obey and XML does not have, replaced.
 pub fn visible(text: &str) -> String {
     let is_hidden = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use files::records::add_cell;
 use ndarray::ArrayView2;
 
 use super::OutputFile;
@@ -70,11 +71,5 @@ impl DistanceTable {
 
 /// Adds a cell of a tab-separated table, in quotes if it needs them.
 pub fn add_name(text: &mut Vec<u8>, name: &str) {
-    let mut cell = csv::WriterBuilder::new()
-        .delimiter(b'\t')
-        .from_writer(&mut *text);
-    cell.write_record([name]).expect("memory takes all");
-    drop(cell);
-    // The end of the record.
-    text.pop();
+    add_cell(text, name.as_bytes(), b'\t');
 }

@@ -286,3 +286,51 @@ fn files_on_standard_input() {
     );
     assert_eq!(folder.names(), ["out.csv", "set1.csv", "set2.csv"]);
 }
+
+/// A join has the delimiter of the second file, and finds columns by what --columns reads them as.
+#[test]
+fn delimiters_and_columns_of_both_files() {
+    let folder = Folder::new();
+    let set1 = folder.file(
+        "set1.csv",
+        "minX;minY;maxX;maxY;Name\n0,5;0;1;1;a;b\n".replace("a;b", "\"a;b\""),
+    );
+    let set2 = folder.file(
+        "set2.csv",
+        "left\tbottom\tright\ttop\tlabel\n1\t1\t2\t2\tc;d\n",
+    );
+    let both = [
+        "--delimiter",
+        ";",
+        "--decimal",
+        ",",
+        "--other-delimiter",
+        "tab",
+    ];
+    let columns = ["--columns", "id=name", "--other-columns", "id=label"];
+    let written = |options: &[&str], files: &[&str]| {
+        let out = PROGRAM.write(&folder, "out.csv", &[options, files].concat());
+        fs::read_to_string(out).unwrap()
+    };
+    let join = [&both[..], &columns, &["--join", "id"]].concat();
+    assert_eq!(
+        written(&join, &[&set1, &set2]),
+        "left\tbottom\tright\ttop\tlabel\tName\n1\t1\t2\t2\tc;d\ta;b\n"
+    );
+    let semicolons = ["--delimiter", ";", "--decimal", ",", "--join", "Name"];
+    let expected = "minX;minY;maxX;maxY;Name;Name_set1\n0,5;0;1;1;\"a;b\";\"a;b\"\n";
+    assert_eq!(written(&semicolons, &[&set1, &set1]), expected);
+    let ids = [&both[..], &columns, &["--ids"]].concat();
+    assert_eq!(written(&ids, &[&set1, &set2]), "set1,set2\na;b,c;d\n");
+    let lacking = [
+        &both[..],
+        &["--columns", "id=name", "--ids", "--out", "-", &set1, &set2],
+    ]
+    .concat();
+    // Nothing is written before the error, which `refuse` checks.
+    PROGRAM.refuse(
+        &lacking,
+        &["set2.csv: line 1: there is no column 'name': the columns are left, "],
+    );
+    PROGRAM.refuse_usage(&["--other-delimiter", "tab", &set1], "SET2");
+}

@@ -243,7 +243,7 @@ fn names_of_boxes() {
     let out = folder.argument("none.csv");
     PROGRAM.refuse(
         &["--ids", "--no-header", "--out", &out, &flat],
-        &["there is no column id, or another one that is read as id: without a header"],
+        &["there is no column id: without a header"],
     );
     PROGRAM.refuse_usage(&["--ids", &flat], "--out");
 }
@@ -439,4 +439,35 @@ fn many_rows() {
             &["bad.csv", &place],
         );
     }
+}
+
+/// The table of names that Python's frames go by, too.
+#[test]
+fn columns_by_their_usual_names() {
+    let folder = Folder::new();
+    let plain = folder.file(
+        "plain.csv",
+        "minX,minY,maxX,maxY\n0,1,2,3\n2,3,4,5\n7,1,8,3\n",
+    );
+    for names in include_str!("../../../../tests/data/box_columns.csv").lines() {
+        let file = folder.file(
+            "named.csv",
+            format!("note,{names}\na,0,1,2,3\nb,2,3,4,5\nc,7,1,8,3\n"),
+        );
+        assert_eq!(pairs(&folder, &[&file]), [[0, 1]], "{names}");
+        assert_eq!(
+            pairs(&folder, &[&file, &plain]),
+            pairs(&folder, &[&plain, &plain]),
+            "{names}"
+        );
+    }
+    let image = folder.file("image.csv", "left,top,right,bottom\n0,1,2,3\n2,3,4,5\n");
+    PROGRAM.refuse(
+        &[&image],
+        &["line 2: minY 3 is above maxY 1; if y grows downwards, as in images, give --columns"],
+    );
+    assert_eq!(
+        pairs(&folder, &["--columns", "minY=top,maxY=bottom", &image]),
+        [[0, 1]]
+    );
 }

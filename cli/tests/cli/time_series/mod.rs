@@ -195,12 +195,24 @@ fn rooms_of_a_week() {
             assert!(error.abs() <= 1e-5, "{row:?}");
         }
     }
+    // A row without a value is no point.
     let count = text.lines().count() - 1;
+    let missing = text.lines().filter(|line| line.ends_with(',')).count();
+    assert!(missing > 0);
+    let found = PROGRAM.json(&DOCUMENTED);
+    assert_eq!(
+        (&found["points"], &found["missing_values"]),
+        (&(count - missing).into(), &missing.into())
+    );
     says(
         &shown,
         &[
             format!("... and {} more\n", expected.len() - 10),
-            format!("points: {count} in {ROOMS}, 3 series, 2026-03-02T00:01:23Z to "),
+            format!(
+                "points: {} in {ROOMS}, 3 series, 2026-03-02T00:01:23Z to ",
+                count - missing
+            ),
+            format!("\nmissing values: {missing}, which are no points\n"),
             format!(
                 "buckets: {} of 6h: mean, std, p95, rate:max\n",
                 expected.len()
@@ -345,13 +357,16 @@ fn options() {
         (
             "--origin",
             "noon",
-            "--origin: 'noon' is neither nanoseconds since 1970 nor a time as 2026-01-31",
+            "--origin: 'noon' is neither a number since 1970 nor a time as 2026-01-31",
         ),
     ] {
         PROGRAM.refuse_usage(&["--every", "1s", ROOMS, option, value], said);
     }
     let unknown = ["--every", "1s", ROOMS, "--fill", "sum=0"];
-    PROGRAM.refuse(&unknown, &["fill has a result of sum, which is no method"]);
+    PROGRAM.refuse_options(
+        &unknown,
+        &["error: --fill has a result of sum, which is no method"],
+    );
     let folder = Folder::new();
     let far = folder.file("far.csv", "timestamp,value\n0,1\n9000000000000000000,1\n");
     let options = [

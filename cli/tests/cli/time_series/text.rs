@@ -55,6 +55,7 @@ fn times_and_values() {
     let noon = MARCH + DAY / 2;
     for (text, time) in [
         ("0", 0),
+        ("12e1", 120),
         ("-1", -10),
         ("+21.0", 20),
         ("9223372036854775807", i64::MAX / 10 * 10),
@@ -148,8 +149,7 @@ fn durations() {
             "99999999999999999999999999999999999999999s",
             "longer than 64 bits of nanoseconds",
         ),
-        ("s", "not a duration as 200ms, 35s or 1.5h"),
-        ("", "not a duration"),
+        ("", "not a duration as 200ms, 35s or 1.5h"),
         (".5s", "not a duration"),
         ("5.s", "not a duration"),
         ("1.2.3s", "not a duration"),
@@ -192,8 +192,8 @@ fn errors_say_where() {
             "line 4, column timestamp: '1.5' is not a whole number of nanoseconds",
         ),
         (
-            "1e9,1\n",
-            "line 4, column timestamp: '1e9' is neither nanoseconds",
+            "1e,1\n",
+            "line 4, column timestamp: '1e' is neither nanoseconds",
         ),
         (
             "2026-02-29T00:00:00Z,1\n",
@@ -486,7 +486,7 @@ fn units_of_timestamps() {
         ("us", "0.0001", "is not a whole number of nanoseconds"),
         (
             "ms",
-            "1e3",
+            "1e3.5",
             "is neither milliseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
         ),
         ("s", "1.", "is neither seconds since 1970"),

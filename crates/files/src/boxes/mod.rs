@@ -1,8 +1,8 @@
 //! From CSV files to boxes.
 
+mod names;
 mod number;
 
-use std::collections::TryReserveError;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 use ndarray::Array2;
 
 use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
-use crate::{Monitor, open};
+use crate::{Monitor, Texts, cannot_read, open};
+pub use names::{COORDINATES, Mismatch, are_of_image, find};
 pub use number::Number;
 
 /// The boxes of a file.
@@ -19,38 +20,8 @@ pub struct Boxes<T> {
     pub coordinates: Array2<T>,
     /// How many coordinates are other numbers than the file has, as [`Number::parse`] says.
     pub rounded: u64,
-    /// What each box is called, if that is asked for.
-    pub ids: Option<Ids>,
-}
-
-/// The names of boxes.
-#[derive(Default)]
-pub struct Ids {
-    /// All names one after the other, and where each ends.
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Ids {
-    /// Returns the name of a box, without the blank space around it.
-    pub fn get(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[index]]
-    }
-
-    fn add(&mut self, name: &[u8]) {
-        self.text.extend_from_slice(name);
-        self.ends.push(self.text.len());
-    }
-
-    fn append(&mut self, other: &Ids) -> Result<(), TryReserveError> {
-        self.text.try_reserve(other.text.len())?;
-        self.ends.try_reserve(other.ends.len())?;
-        let behind = self.text.len();
-        self.text.extend_from_slice(&other.text);
-        self.ends.extend(other.ends.iter().map(|end| behind + end));
-        Ok(())
-    }
+    /// What each box is called, without the blank space around it, if that is asked for.
+    pub ids: Option<Texts>,
 }
 
 /// Returns the boxes of some files in f32, if that holds all coordinates as they are.
@@ -73,15 +44,14 @@ pub struct Reading<T> {
 
 impl<T: Number> Reading<T> {
     /// Begins to read files, with the names of boxes in the column `id` if `has_ids`. Each path comes
-    /// with what messages call the file.
+    /// with what messages call the file, and with how the table is written.
     pub fn start<'a>(
-        paths: impl Iterator<Item = (&'a Path, &'a Path)>,
-        options: &TableOptions,
+        paths: impl Iterator<Item = (&'a Path, &'a Path, TableOptions)>,
         has_ids: bool,
         monitor: &Monitor,
     ) -> Result<Reading<T>> {
-        let start = |(path, name): (&Path, &Path)| {
-            let (owned, options) = (path.to_owned(), options.clone());
+        let start = |(path, name, options): (&Path, &Path, TableOptions)| {
+            let owned = path.to_owned();
             let monitor = monitor.clone();
             let thread = thread::Builder::new().name("boxes".into());
             let thread = thread.spawn(move || read_file(&owned, &options, has_ids, &monitor));
@@ -95,9 +65,8 @@ impl<T: Number> Reading<T> {
     pub fn finish(self) -> Result<Vec<Boxes<T>>> {
         let mut sets: Vec<Boxes<T>> = Vec::new();
         for (path, file) in self.files {
-            let cannot_read = || format!("cannot read {}", path.display());
             let set = file.join().expect("reading does not panic");
-            let set = set.with_context(cannot_read)?;
+            let set = set.with_context(|| cannot_read(&path))?;
             if let Some(first) = sets.first() {
                 let axes = |set: &Boxes<T>| set.coordinates.ncols() / 2;
                 let axes = (axes(first), axes(&set));
@@ -107,7 +76,7 @@ impl<T: Number> Reading<T> {
                         axes.1, axes.0
                     )
                 };
-                ensure!(axes.0 == axes.1, "{}: {}", cannot_read(), said());
+                ensure!(axes.0 == axes.1, "{}: {}", cannot_read(&path), said());
             }
             sets.push(set);
         }
@@ -147,7 +116,7 @@ struct BoxTable<T> {
 struct Rows<T> {
     numbers: Vec<T>,
     rounded: u64,
-    ids: Ids,
+    ids: Texts,
 }
 
 impl<T> Default for Rows<T> {
@@ -155,7 +124,7 @@ impl<T> Default for Rows<T> {
         Rows {
             numbers: Vec::new(),
             rounded: 0,
-            ids: Ids::default(),
+            ids: Texts::default(),
         }
     }
 }
@@ -187,84 +156,42 @@ struct Columns {
     places: Vec<(&'static str, usize)>,
     /// The column of names, if they are read.
     id: Option<usize>,
+    /// Whether y has the names of an image's limits.
+    is_of_image: bool,
     options: TableOptions,
 }
 
-/// The coordinates of a box, with other usual names.
-const NAMES: [(&str, &[&str]); 6] = [
-    ("minX", &["min_x", "xmin", "x_min", "left"]),
-    ("minY", &["min_y", "ymin", "y_min", "bottom"]),
-    ("minZ", &["min_z", "zmin", "z_min"]),
-    ("maxX", &["max_x", "xmax", "x_max", "right"]),
-    ("maxY", &["max_y", "ymax", "y_max", "top"]),
-    ("maxZ", &["max_z", "zmax", "z_max"]),
-];
-
 impl Columns {
     fn find(header: Header, options: &TableOptions, has_ids: bool) -> Result<Columns> {
-        let roles = NAMES.iter().map(|(name, _)| *name);
-        header.require_roles(&roles.chain(["id"]).collect::<Vec<_>>())?;
+        let roles = COORDINATES.iter().copied().chain(["id"]);
+        header.require_roles(&roles.collect::<Vec<_>>())?;
         let id = match has_ids {
-            true => header.single("id")?,
+            true => Some(
+                header
+                    .single("id")?
+                    .with_context(|| header.missing(&["id"]))?,
+            ),
             false => None,
         };
-        ensure!(
-            !has_ids || id.is_some(),
-            "there is no column id, or another one that is read as id: {}",
-            header.described()
-        );
-        if !options.has_header && options.columns.is_empty() {
-            return Columns::in_order(header, options);
-        }
-        let (mut places, mut missing) = (Vec::new(), Vec::new());
-        for (name, others) in NAMES {
-            let mut place = header.single(name)?;
-            if place.is_none() && options.has_header {
-                let found = others
-                    .iter()
-                    .filter_map(|other| header.single(other).transpose());
-                let found = found.collect::<Result<Vec<_>>>()?;
-                ensure!(
-                    found.len() < 2,
-                    "there are two columns for {name}: {}",
-                    header.described()
-                );
-                place = found.first().copied();
+        let places = match !options.has_header && options.columns.is_empty() {
+            true => in_order(header)?,
+            false => {
+                let mut given = [None; 6];
+                for (place, role) in given.iter_mut().zip(COORDINATES) {
+                    *place = header.given(role)?;
+                }
+                let found = names::find(&header.names(), given);
+                found.map_err(|mismatch| header.refused(&mismatch.what, mismatch.coordinate))?
             }
-            match place {
-                Some(place) => places.push((name, place)),
-                None => missing.push(name),
-            }
-        }
-        if ["minZ", "maxZ"].iter().all(|name| missing.contains(name)) {
-            missing.retain(|name| !name.ends_with('Z'));
-        }
-        ensure!(
-            missing.is_empty(),
-            "there is no column {}: {}",
-            missing.join(", "),
-            header.described()
-        );
+        };
+        let name = |coordinate: &str| {
+            let found = places.iter().find(|(name, _)| *name == coordinate);
+            found.map_or(String::new(), |&(_, place)| header.name(place))
+        };
         Ok(Columns {
+            is_of_image: names::are_of_image(&name("minY"), &name("maxY")),
             places,
             id,
-            options: options.clone(),
-        })
-    }
-
-    /// Without a header: all minima, then all maxima.
-    fn in_order(header: Header, options: &TableOptions) -> Result<Columns> {
-        let count = header.count();
-        ensure!(
-            count == 4 || count == 6,
-            "there are {count} columns without a header, not the 4 or 6 of minima and then maxima: say which is \
-             read as what, for instance by --columns minX=1,minY=2,maxX=3,maxY=4"
-        );
-        let names = NAMES.iter().map(|(name, _)| *name);
-        let names = names.filter(|name| count == 6 || !name.ends_with('Z'));
-        Ok(Columns {
-            places: names.zip(0..).collect(),
-            id: None,
             options: options.clone(),
         })
     }
@@ -289,7 +216,7 @@ impl Columns {
             rows.rounded += u64::from(is_rounded);
         }
         if let Some(place) = self.id {
-            rows.ids.add(cells.cell(place).trim_ascii());
+            rows.ids.add(cells.cell(place).trim_ascii())?;
         }
         let row = &rows.numbers[start..];
         let axes = row.len() / 2;
@@ -300,21 +227,34 @@ impl Columns {
             let (name, place) = self.places[column];
             format!("{name} {}", shown(cells.cell(place)))
         });
-        Err(fault(None, format!("{min} is above {max}")))
+        let remedy = match self.is_of_image && axis == 1 {
+            true => "; if y grows downwards, as in images, give --columns minY=top,maxY=bottom",
+            false => "",
+        };
+        Err(fault(None, format!("{min} is above {max}{remedy}")))
     }
+}
+
+/// Returns the columns without a header: all minima, then all maxima.
+fn in_order(header: Header) -> Result<Vec<(&'static str, usize)>> {
+    let count = header.count();
+    ensure!(
+        count == 4 || count == 6,
+        "there are {count} columns without a header, not the 4 or 6 of minima and then maxima: say which is \
+         read as what, for instance by --columns minX=1,minY=2,maxX=3,maxY=4"
+    );
+    let names = COORDINATES.into_iter();
+    let names = names.filter(|name| count == 6 || !name.ends_with('Z'));
+    Ok(names.zip(0..).collect())
 }
 
 fn parse_cell<T: Number>(cell: &[u8], options: &TableOptions) -> Result<(T, bool), String> {
     let cell = cell.trim_ascii();
-    if cell.is_empty() {
-        return Err("the cell is empty".into());
-    }
-    if options.is_null(cell) {
-        return Err(format!("'{}' stands for no coordinate", shown(cell)));
-    }
-    options
-        .with_point(cell, T::parse)
-        .map_err(|what| format!("'{}' {what}", shown(cell)))
+    let number = match options.is_null(cell) {
+        true => Err("stands for no coordinate"),
+        false => options.with_point(cell, T::parse),
+    };
+    number.map_err(|what| options.refused(cell, what))
 }
 
 #[cfg(test)]
@@ -351,10 +291,25 @@ mod tests {
             read("minX,minY,maxX,maxY,top\n1,2,3,4,0\n"),
             [1.0, 2.0, 3.0, 4.0]
         );
-        let two = boxes("xmin,left,minY,maxX,maxY\n", &usual).unwrap_err();
-        let said =
-            "line 1: there are two columns for minX: the columns are xmin, left, minY, maxX, maxY";
-        assert_eq!(format!("{two:#}"), said);
+        let said = |text: &str| format!("{:#}", boxes(text, &usual).unwrap_err());
+        assert_eq!(
+            said("xmin,left,minY,maxX,maxY\n"),
+            "line 1: there are two columns minX, 'xmin' and 'left': the columns are xmin, left, minY, maxX, maxY; \
+             --columns minX=NAME reads the column NAME as minX"
+        );
+        assert_eq!(
+            said("0,0,1,1\n"),
+            "line 1: there is no column minX, minY, maxX, maxY: the columns are 0, 0, 1, 1; if the first line is a \
+             record, give --no-header"
+        );
+        assert_eq!(
+            said("left,top,right,bottom\n0,1,2,3\n"),
+            "line 2: minY 3 is above maxY 1; if y grows downwards, as in images, give --columns minY=top,maxY=bottom"
+        );
+        assert_eq!(
+            said("minX,minY,maxX,maxY\n0,1,2,\"3,5\"\n"),
+            "line 2, column maxY: '3,5' is not a number: if the comma is before a fraction, give --decimal ','"
+        );
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Decodes compressed files: tells their [`Format`], decompresses [`gzip`], bgzip and [`bzip2`](bzip2()), and turns errors
+//! Decodes compressed files: tells their [`Codec`], decompresses [`gzip`], bgzip and [`bzip2`](bzip2()), and turns errors
 //! of any decoder into sentences that name the place and a remedy ([`Decoding`]).
 
 mod bzip2;
+mod codec;
 mod counted;
-mod format;
 mod gzip;
 
 use std::io::{self, ErrorKind, Read};
 
 pub use bzip2::{Bzip2, bzip2};
+pub use codec::Codec;
 pub use counted::Counted;
-pub use format::Format;
 pub use gzip::{Gzip, gzip};
 
 /// The largest windows of zstd, those of `zstd --long=31`, as a power of 2.

@@ -1,8 +1,8 @@
 //! Files to read: plain, or compressed by gzip, bgzip, zstd, bzip2, xz or zip, which their first bytes tell.
 
 mod archive;
+mod begun;
 mod raw;
-mod unmarked;
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, copy};
@@ -12,12 +12,18 @@ use anyhow::{Context, Result, bail};
 use liblzma::bufread::XzDecoder;
 
 use crate::Monitor;
-use crate::decoding::{self, Counted, Decoding, Format, ZSTD_WINDOW_LOG};
+use crate::decoding::{self, Codec, Counted, Decoding, ZSTD_WINDOW_LOG};
+pub(crate) use begun::Begun;
+use begun::Unmarked;
 use raw::Raw;
-use unmarked::Unmarked;
 
 /// Compressed bytes that are read in one go.
 const BUFFER: usize = 1 << 16;
+
+/// Returns the sentence of an error about a file that cannot be read.
+pub fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
 
 /// Opens a file and returns its decompressed content, without a byte order mark; `-` stands for
 /// stdin. `monitor` counts the bytes read, as they are in the file.
@@ -74,14 +80,14 @@ fn content(
     let mut raw = Raw::new(raw, monitor.clone());
     let (name, warnings) = (name.to_owned(), monitor.clone());
     let warn = move |sentence: &str| warnings.warn(&format!("{name}: {sentence}"));
-    let content = match raw.format()? {
-        Format::Zip => {
+    let content = match raw.codec()? {
+        Codec::Zip => {
             let content = archive::open(seekable(archive()?, raw)?, monitor)?;
             let mut content = Raw::new(content, Monitor::default());
-            let format = content.format()?;
-            content_of(content, format, warn)
+            let codec = content.codec()?;
+            content_of(content, codec, warn)
         }
-        format => content_of(raw, format, warn),
+        codec => content_of(raw, codec, warn),
     };
     Ok(Box::new(Unmarked::new(content?)))
 }
@@ -105,19 +111,19 @@ fn buffered(raw: Raw) -> BufReader<Raw> {
 
 fn content_of(
     raw: Raw,
-    format: Format,
+    codec: Codec,
     warn: impl FnMut(&str) + Send + 'static,
 ) -> Result<Box<dyn Read + Send>> {
-    match format {
-        Format::Plain => Ok(Box::new(raw)),
-        Format::Gzip => Ok(Box::new(decoding::gzip(buffered(raw), warn))),
-        Format::Bzip2 => Ok(Box::new(decoding::bzip2(buffered(raw), warn))),
-        Format::Xz => Ok(Box::new(Decoding::new(
+    match codec {
+        Codec::Plain => Ok(Box::new(raw)),
+        Codec::Gzip => Ok(Box::new(decoding::gzip(buffered(raw), warn))),
+        Codec::Bzip2 => Ok(Box::new(decoding::bzip2(buffered(raw), warn))),
+        Codec::Xz => Ok(Box::new(Decoding::new(
             "xz",
             XzDecoder::new_multi_decoder(Counted::new(buffered(raw))),
             XzDecoder::get_ref,
         ))),
-        Format::Zstd => {
+        Codec::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(Counted::new(buffered(raw)))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Ok(Box::new(Decoding::new(
@@ -126,8 +132,8 @@ fn content_of(
                 zstd::Decoder::get_ref,
             )))
         }
-        Format::Zip => bail!("it is a zip archive in a zip archive: unpack it first"),
-        Format::Unsupported(name) => bail!(
+        Codec::Zip => bail!("it is a zip archive in a zip archive: unpack it first"),
+        Codec::Unsupported(name) => bail!(
             "it is compressed by {name}: decompress it first, or compress it by gzip, zstd, xz, bzip2 or zip"
         ),
     }

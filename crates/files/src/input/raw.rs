@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::Monitor;
-use crate::decoding::Format;
+use crate::decoding::Codec;
 
 /// Reads a file, and counts its bytes.
 pub struct Raw {
@@ -22,11 +22,11 @@ impl Raw {
         }
     }
 
-    /// The format, by the first bytes, before any others are read.
-    pub fn format(&mut self) -> io::Result<Format> {
-        let mut head = self.inner.by_ref().take(Format::HEAD_BYTES as u64);
+    /// How the content is compressed, by the first bytes, before any others are read.
+    pub fn codec(&mut self) -> io::Result<Codec> {
+        let mut head = self.inner.by_ref().take(Codec::HEAD_BYTES as u64);
         head.read_to_end(&mut self.head)?;
-        Ok(Format::from_head(&self.head))
+        Ok(Codec::from_head(&self.head))
     }
 }
 

@@ -15,21 +15,25 @@ use std::mem;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use gridstride::Choice;
 use jiff::tz::TimeZone;
 
 use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
-use crate::time::{self, Unit, timestamp};
-use crate::{Monitor, open};
+use crate::time::{self, TimeUnit, timestamp};
+use crate::{Monitor, cannot_read, open};
 use columns::Columns;
 pub use missing::Column;
 use names::{NameError, Names};
+
+/// Usual texts of cells without a value.
+const NULLS: [&str; 11] = [
+    "NA", "N/A", "#N/A", "<NA>", "null", "nil", "none", "missing", "-", "--", "?",
+];
 
 /// What is asked of timestamps, so that an error names the line.
 #[derive(Clone, Debug)]
 pub struct Demands {
     /// The unit of those that are numbers; without, their sizes have to tell the unit.
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
     /// The zone of those without an offset from UTC, which are refused if there is none.
     pub zone: Option<TimeZone>,
     /// Whether those of a series have to be in order.
@@ -40,7 +44,7 @@ pub struct Demands {
 
 impl Demands {
     /// For buckets of `width`, one of which begins at `origin`.
-    pub fn new(unit: impl Into<Option<Unit>>, order: bool, width: i64, origin: i64) -> Demands {
+    pub fn new(unit: impl Into<Option<TimeUnit>>, order: bool, width: i64, origin: i64) -> Demands {
         let first = i128::from(i64::MIN);
         let behind = (i128::from(origin) - first).rem_euclid(i128::from(width.max(1)));
         Demands {
@@ -84,7 +88,7 @@ impl Points {
 pub struct Rows {
     /// The unit of the timestamps that are numbers, if there are any: the first of a block is looked
     /// at.
-    pub unit: Option<Unit>,
+    pub unit: Option<TimeUnit>,
     /// Values that are whole numbers and were rounded, if there are any.
     pub rounded: Option<Rounded>,
     /// How many timestamps are numbers outside of 1990 to 2100 in the unit that was told, and the first.
@@ -113,7 +117,7 @@ impl Rows {
         monitor: &Monitor,
     ) -> Result<Rows> {
         let read = || parse(open(path, monitor)?, demands, options);
-        let rows = read().with_context(|| format!("cannot read {}", path.display()))?;
+        let rows = read().with_context(|| cannot_read(path))?;
         if let Some(Rounded { count, first }) = &rows.rounded {
             let (path, (text, number)) = (path.display(), first);
             monitor.warn(&format!(
@@ -158,7 +162,7 @@ pub fn parse(
     demands: Demands,
     options: &TableOptions,
 ) -> Result<Rows> {
-    if let Some(unit) = demands.unit {
+    if let unit @ Some(_) = demands.unit {
         return parse_in(source, demands, unit, options);
     }
     let place = |header: Header| Ok(Places::find(header, options)?.timestamp);
@@ -166,11 +170,11 @@ pub fn parse(
     parse_in(source, demands, unit, options)
 }
 
-/// As [`parse`], in the unit that is given or that the start of the file has told.
+/// As [`parse`], in the unit that is given or that the start of the file has told, if it has numbers.
 fn parse_in(
     source: impl Read + Send + 'static,
     demands: Demands,
-    unit: Unit,
+    unit: Option<TimeUnit>,
     options: &TableOptions,
 ) -> Result<Rows> {
     let begin = |header: Header| {
@@ -197,7 +201,7 @@ fn parse_in(
     let count = table.implausible;
     Ok(Rows {
         implausible: table.first_implausible.map(|first| (count, first)),
-        unit: table.has_numbers.then_some(unit),
+        unit: table.has_numbers.then_some(unit.unwrap_or(TimeUnit::Ns)),
         rounded: table.rounded,
         columns: table.columns,
         value_names: table.places.value_names,
@@ -207,7 +211,7 @@ fn parse_in(
 
 /// The points that have been read.
 struct PointTable {
-    unit: Unit,
+    unit: Option<TimeUnit>,
     demands: Demands,
     places: Places,
     has_numbers: bool,
@@ -344,7 +348,7 @@ impl Table for PointTable {
             let number = match &mut self.names {
                 None => 0,
                 Some(names) => {
-                    let name = part.names.get(i).as_bytes();
+                    let name = part.names.get(i);
                     let number = names.number(name);
                     number.map_err(|error| unnamed(error, name, series.line))?
                 }
@@ -404,9 +408,9 @@ fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
 }
 
 #[cold]
-fn out_of_order(time: i64, before: i64, series: Option<&str>, line: u64) -> Fault {
+fn out_of_order(time: i64, before: i64, series: Option<&[u8]>, line: u64) -> Fault {
     let of_series = series.map_or(String::new(), |name| {
-        format!(" of series \"{}\"", shown(name.as_bytes()))
+        format!(" of series \"{}\"", shown(name))
     });
     let (time, before) = (timestamp(time), timestamp(before));
     let what = format!(
@@ -463,12 +467,7 @@ impl Places {
                 timestamp.is_none().then_some("timestamp"),
                 values.is_empty().then_some("value"),
             ];
-            let missing: Vec<_> = missing.into_iter().flatten().collect();
-            bail!(
-                "there is no column {}: {}",
-                missing.join(", "),
-                header.described()
-            )
+            return Err(header.missing(&missing.into_iter().flatten().collect::<Vec<_>>()));
         };
         let value_names = match &values[..] {
             [_] if header.has_usual_names() => vec!["value".into()],
@@ -486,7 +485,7 @@ impl Places {
     /// Returns the timestamp of a record.
     fn timestamp(
         &self,
-        unit: Unit,
+        unit: Option<TimeUnit>,
         demands: &Demands,
         line: u64,
         cells: &impl Cells,
@@ -495,8 +494,9 @@ impl Places {
         let zone = demands.zone.as_ref();
         let cell = cells.cell(self.timestamp).trim_ascii();
         // Also a text that is a time, such as 0.
+        let fault = |what: &str| at(line, "timestamp", options.refused(cell, what));
         if options.is_null(cell) {
-            return Err(fault(line, "timestamp", cell, "has no time"));
+            return Err(fault("has no time"));
         }
         let has_comma =
             options.decimal != b'.' && (time::is_number(cell) || cell.contains(&options.decimal));
@@ -504,15 +504,11 @@ impl Places {
             false => time::parse_in(cell, unit, zone),
             true => options.with_point(cell, |cell| time::parse_in(cell, unit, zone)),
         };
-        timestamp.map_err(|what| match demands.unit {
-            None if time::is_number(cell) => {
-                let unit = unit.name();
-                let what = format!(
-                    "{what} in {unit}, the unit that the sizes of the first timestamps tell: --unit says another"
-                );
-                fault(line, "timestamp", cell, &what)
-            }
-            _ => fault(line, "timestamp", cell, what),
+        timestamp.map_err(|what| match (demands.unit, unit) {
+            (None, Some(unit)) if time::is_number(cell) => fault(&format!(
+                "{what} in {unit}, the unit that the sizes of the first timestamps tell: --unit says another"
+            )),
+            _ => fault(what),
         })
     }
 
@@ -525,7 +521,7 @@ impl Places {
                 true => value::MISSING,
                 false => {
                     let value = options.with_point(cell, value::parse);
-                    value.map_err(|what| fault(line, &self.value_names[i], cell, what))?
+                    value.map_err(|what| self.no_value(line, i, cell, what))?
                 }
             };
             if value.abs() >= value::EXACT && value::is_rounded(cell, value) {
@@ -536,19 +532,18 @@ impl Places {
         }
         Ok(())
     }
-}
 
-#[cold]
-fn fault(line: u64, column: &str, cell: &[u8], what: &str) -> Fault {
-    let what = match cell {
-        [] => "the cell is empty".into(),
-        _ if cell.contains(&b',') => format!(
-            "'{}' {what}: if the comma is before a fraction, give --decimal ','",
-            shown(cell)
-        ),
-        _ => format!("'{}' {what}", shown(cell)),
-    };
-    at(line, column, what)
+    /// Returns the fault of a cell in a column of values.
+    #[cold]
+    fn no_value(&self, line: u64, column: usize, cell: &[u8], what: &str) -> Fault {
+        let text = String::from_utf8_lossy(cell);
+        let remedy = match NULLS.iter().any(|null| null.eq_ignore_ascii_case(&text)) {
+            true => format!(": if it stands for no value, give --null '{text}'"),
+            false => String::new(),
+        };
+        let what = self.options.refused(cell, &format!("{what}{remedy}"));
+        at(line, &self.value_names[column], what)
+    }
 }
 
 /// Adds values that were rounded to those before them.

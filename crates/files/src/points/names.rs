@@ -4,12 +4,13 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::Texts;
+
 /// Names, numbered in the order in which they come.
 #[derive(Default)]
 pub struct Names {
-    /// All names one after the other, and where each ends.
-    text: String,
-    ends: Vec<usize>,
+    /// All of them are UTF-8.
+    texts: Texts,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// The number of the name that came last.
@@ -19,12 +20,11 @@ pub struct Names {
 impl Names {
     /// The number of names.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.texts.len()
     }
 
-    pub fn get(&self, number: usize) -> &str {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[number]]
+    pub fn get(&self, number: usize) -> &[u8] {
+        self.texts.get(number)
     }
 
     /// The number of a name, new or known, or what is wrong with the name.
@@ -33,7 +33,7 @@ impl Names {
         let next = self.latest as usize + 1;
         let next = if next < self.len() { next } else { 0 };
         for guess in [next, self.latest as usize] {
-            if guess < self.len() && self.get(guess).as_bytes() == name {
+            if guess < self.len() && self.get(guess) == name {
                 self.latest = guess as u32;
                 return Ok(self.latest);
             }
@@ -43,41 +43,32 @@ impl Names {
     }
 
     fn look_up(&mut self, name: &[u8]) -> Result<u32, NameError> {
-        let hash = self.hasher.hash_one(name);
-        let is_name = |number: &u32| self.get(*number as usize).as_bytes() == name;
-        if let Some(&number) = self.table.find(hash, is_name) {
-            return Ok(number);
-        }
-        let name = str::from_utf8(name).map_err(|_| NameError::NotUtf8)?;
-        let number = u32::try_from(self.len()).map_err(|_| NameError::TooMany)?;
         let Names {
-            text,
-            ends,
+            texts,
             table,
             hasher,
             ..
         } = self;
-        let no_memory = |_| NameError::NoMemory;
-        text.try_reserve(name.len()).map_err(no_memory)?;
-        ends.try_reserve(1).map_err(no_memory)?;
-        let hash_of = |number: &u32| {
-            let number = *number as usize;
-            let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-            hasher.hash_one(&text.as_bytes()[start..ends[number]])
-        };
+        let hash = hasher.hash_one(name);
+        let is_name = |number: &u32| texts.get(*number as usize) == name;
+        if let Some(&number) = table.find(hash, is_name) {
+            return Ok(number);
+        }
+        str::from_utf8(name).map_err(|_| NameError::NotUtf8)?;
+        let number = u32::try_from(texts.len()).map_err(|_| NameError::TooMany)?;
+        let hash_of = |number: &u32| hasher.hash_one(texts.get(*number as usize));
         let reserved = table.try_reserve(1, hash_of);
         reserved.map_err(|_| NameError::NoMemory)?;
+        texts.add(name).map_err(|_| NameError::NoMemory)?;
         // With this room, nothing is hashed again.
         table.insert_unique(hash, number, |_| unreachable!("there is room"));
-        text.push_str(name);
-        ends.push(text.len());
         Ok(number)
     }
 
     /// All names, by number.
     pub fn into_strings(self) -> Vec<String> {
-        let numbers = 0..self.len();
-        numbers.map(|number| self.get(number).to_owned()).collect()
+        let name = |number| String::from_utf8_lossy(self.get(number)).into_owned();
+        (0..self.len()).map(name).collect()
     }
 }
 

@@ -11,7 +11,7 @@ fn columns(texts: &[&str]) -> Vec<ColumnName> {
 
 fn rows(text: &str, options: &TableOptions) -> Result<Rows> {
     let source = std::io::Cursor::new(text.to_owned());
-    parse(source, Demands::new(Unit::S, true, 1, 0), options)
+    parse(source, Demands::new(TimeUnit::S, true, 1, 0), options)
 }
 
 fn points(text: &str, options: &TableOptions) -> Points {
@@ -162,4 +162,102 @@ fn whole_numbers_that_are_rounded_are_counted() {
     ]);
     let first = ("9007199254740993".to_owned(), 9007199254740992.0);
     assert_eq!(found, Some(Rounded { count: 3, first }));
+}
+
+/// Each message says what to do.
+#[test]
+fn what_tables_are_not_is_named() {
+    let usual = TableOptions::default();
+    for (text, expected) in [
+        (
+            "timestamp,value\n1,NA\n",
+            "line 2, column value: 'NA' is not a number: if it stands for no value, give --null 'NA'",
+        ),
+        (
+            "t,value\n1,2\n",
+            "line 1: there is no column timestamp: the columns are t, value; --columns timestamp=NAME reads the \
+             column NAME as timestamp",
+        ),
+        (
+            "5,2\n1,2\n",
+            "line 1: there is no column timestamp, value: the columns are 5, 2; if the first line is a record, give \
+             --no-header",
+        ),
+        (
+            "timestamp,value,series\r1,2,a\r3,4,b\r",
+            "line 1: the header has a carriage return in it: lines have to end with a line feed, as of `tr '\\r' \
+             '\\n'`",
+        ),
+        (
+            "timestamp,value\nnoon,2\n",
+            "line 2, column timestamp: 'noon' is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+        ),
+    ] {
+        assert_eq!(said(text, &usual), expected);
+    }
+    let units = |text: &str| {
+        text.encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<_>>()
+    };
+    for text in ["\u{feff}timestamp,value\n1,2\n", "timestamp,value\n1,2\n"] {
+        for unit in [None, Some(TimeUnit::S)] {
+            let source = std::io::Cursor::new(units(text));
+            let found = parse(source, Demands::new(unit, true, 1, 0), &usual);
+            let said = format!("{:#}", found.err().expect("an error"));
+            assert_eq!(said, format!("line 1: {}", crate::text::UTF16));
+        }
+    }
+}
+
+/// Also if the unit is not known, and is looked for in the first bytes.
+#[test]
+fn errors_of_reading_have_a_line() {
+    struct Failing;
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("cut short"))
+        }
+    }
+    for unit in [None, Some(TimeUnit::S)] {
+        let source = std::io::Cursor::new("timestamp,value\n1769860800,1\n17698").chain(Failing);
+        let found = parse(
+            source,
+            Demands::new(unit, true, 1, 0),
+            &TableOptions::default(),
+        );
+        let said = format!("{:#}", found.err().expect("an error"));
+        assert_eq!(said, "reading stopped in line 3: cut short");
+    }
+}
+
+/// Numbers as programs write floats are times, in the unit that is told.
+#[test]
+fn timestamps_with_an_exponent() {
+    let text = "timestamp,value\n1.76e9,1\n1.7600000605E+09,2\n";
+    let source = std::io::Cursor::new(text);
+    let found = parse(
+        source,
+        Demands::new(None, true, 1, 0),
+        &TableOptions::default(),
+    )
+    .unwrap();
+    assert_eq!(found.unit, Some(TimeUnit::S));
+    let found = found.group().unwrap();
+    assert_eq!(
+        found.timestamps,
+        [1_760_000_000 * SECOND, 1_760_000_060_500_000_000]
+    );
+    // No unit is named that nobody has said.
+    let source = std::io::Cursor::new("timestamp,value\nnoon,1\n");
+    let found = parse(
+        source,
+        Demands::new(None, true, 1, 0),
+        &TableOptions::default(),
+    );
+    let said = format!("{:#}", found.err().expect("an error"));
+    assert!(
+        said.ends_with("'noon' is neither a number since 1970 nor a time as 2026-01-31T12:00:00Z"),
+        "{said}"
+    );
 }

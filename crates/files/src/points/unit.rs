@@ -1,17 +1,18 @@
 //! The unit of timestamps that are numbers, from their size.
 
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::ops::Range;
 
 use anyhow::{Result, bail};
 use csv::ByteRecord;
 use gridstride::Choice;
 
+use crate::input::Begun;
 use crate::records::{Header, TableOptions, sequential};
-use crate::time::{self, Unit, timestamp};
+use crate::time::{self, TimeUnit, timestamp};
 
 /// Bytes at the start of a file whose timestamps tell the unit.
-const SAMPLE: u64 = 1 << 16;
+const SAMPLE: usize = 1 << 16;
 
 /// Times that are taken for plausible: from 1990 to 2100.
 const PLAUSIBLE: Range<i64> = 631_152_000 * time::SECOND..4_102_444_800 * time::SECOND;
@@ -19,21 +20,21 @@ const PLAUSIBLE: Range<i64> = 631_152_000 * time::SECOND..4_102_444_800 * time::
 /// Of this number of timestamps one may be implausible, such as a 0 for a missing time.
 const FEW: u64 = 100;
 
-/// Returns the unit of the timestamps at the start of a file, and the whole of the file.
+/// Returns the unit of the timestamps at the start of a file, if there are numbers, and the whole of the
+/// file. An error of reading comes at its place in the file.
 ///
 /// # Errors
 /// If there are numbers, and few of them are plausible in one unit.
 pub fn told(
-    mut source: impl Read + Send + 'static,
+    source: impl Read + Send + 'static,
     options: &TableOptions,
     place: impl Fn(Header) -> Result<usize>,
-) -> Result<(Unit, impl Read + Send + 'static)> {
-    let mut start = Vec::new();
-    source.by_ref().take(SAMPLE).read_to_end(&mut start)?;
-    let is_whole = (start.len() as u64) < SAMPLE;
-    let numbers = sample(&start, is_whole, options, place);
-    let unit = of_numbers(&numbers)?.unwrap_or(Unit::Ns);
-    Ok((unit, Cursor::new(start).chain(source)))
+) -> Result<(Option<TimeUnit>, impl Read + Send + 'static)> {
+    let source = Begun::new(source, SAMPLE);
+    let start = source.start.get_ref();
+    let is_whole = start.len() < SAMPLE && source.failed.is_none();
+    let numbers = sample(start, is_whole, options, place);
+    Ok((of_numbers(&numbers)?, source))
 }
 
 /// Returns the numbers among the timestamps of a text; none if the text cannot be read, which
@@ -81,15 +82,15 @@ fn sample(
 }
 
 /// Returns the unit in which most of the numbers are plausible; none if there are no numbers.
-fn of_numbers(numbers: &[String]) -> Result<Option<Unit>> {
+fn of_numbers(numbers: &[String]) -> Result<Option<TimeUnit>> {
     let Some(first) = numbers.first() else {
         return Ok(None);
     };
-    let count = |unit: Unit| {
+    let count = |unit: TimeUnit| {
         let is_plausible = |number: &&String| plausible_unit(number) == Some(unit);
         numbers.iter().filter(is_plausible).count()
     };
-    let (most, unit) = Unit::ALL
+    let (most, unit) = TimeUnit::ALL
         .iter()
         .map(|&unit| (count(unit), unit))
         .max_by_key(|(count, _)| *count)
@@ -122,14 +123,15 @@ pub fn is_plausible(time: i64) -> bool {
 }
 
 /// Returns the unit in which a number is plausible.
-fn plausible_unit(number: &str) -> Option<Unit> {
-    let is_plausible = |unit: &Unit| in_unit(number, *unit).is_some_and(is_plausible);
-    Unit::ALL.iter().copied().find(is_plausible)
+fn plausible_unit(number: &str) -> Option<TimeUnit> {
+    let is_plausible = |unit: &TimeUnit| in_unit(number, *unit).is_some_and(is_plausible);
+    TimeUnit::ALL.iter().copied().find(is_plausible)
 }
 
 /// Returns the time of a number without its fraction, if the unit holds it.
-fn in_unit(number: &str, unit: Unit) -> Option<i64> {
-    let whole = number.split('.').next().unwrap_or(number);
+fn in_unit(number: &str, unit: TimeUnit) -> Option<i64> {
+    let number = time::without_exponent(number).unwrap_or(number.into());
+    let whole = number.split('.').next()?;
     time::parse(whole.as_bytes(), unit).ok()
 }
 
@@ -142,11 +144,11 @@ pub fn untold(number: &str) -> String {
              --unit in which unit since 1970 it is"
         );
     }
-    let meaning = |unit: Unit| {
+    let meaning = |unit: TimeUnit| {
         let time = in_unit(number, unit)?;
         Some(format!("{} in {}", timestamp(time), unit.name()))
     };
-    let meanings: Vec<_> = Unit::ALL.iter().copied().filter_map(meaning).collect();
+    let meanings: Vec<_> = TimeUnit::ALL.iter().copied().filter_map(meaning).collect();
     format!(
         "the unit of the timestamps cannot be told from their sizes: {number} would be {}; --unit says \
          which",
@@ -174,7 +176,7 @@ fn date(number: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(numbers: &[&str]) -> Result<Option<Unit>> {
+    fn of(numbers: &[&str]) -> Result<Option<TimeUnit>> {
         let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
         of_numbers(&numbers)
     }
@@ -182,11 +184,12 @@ mod tests {
     #[test]
     fn plausible_numbers_have_a_unit() {
         for (numbers, unit) in [
-            (&["1718000000", "1718000060.25"][..], Unit::S),
-            (&["1718000000000", "1718000060000"], Unit::Ms),
-            (&["1718000000000000"], Unit::Us),
-            (&["1718000000000000000"], Unit::Ns),
-            (&["0", "1718000000", "1718000060"], Unit::S),
+            (&["1718000000", "1718000060.25"][..], TimeUnit::S),
+            (&["1.718e9", "1.71800006025E+09"], TimeUnit::S),
+            (&["1718000000000", "1718000060000"], TimeUnit::Ms),
+            (&["1718000000000000"], TimeUnit::Us),
+            (&["1718000000000000000"], TimeUnit::Ns),
+            (&["0", "1718000000", "1718000060"], TimeUnit::S),
         ] {
             assert_eq!(of(numbers).unwrap(), Some(unit), "{numbers:?}");
         }

@@ -5,8 +5,7 @@ use std::mem;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// At the start of a text it is left out, as csv does.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+use crate::text::BYTE_ORDER_MARK;
 
 /// The most bytes of a record. More are the rest of a file behind a quote that was left open.
 pub const LONGEST_RECORD: usize = 256 << 20;
@@ -64,6 +63,7 @@ impl<R: Read> Blocks<R> {
         self.rest.clear();
         loop {
             let more = self.read(&mut scan.text);
+            // As csv does.
             if mem::take(&mut self.is_first) && scan.text.starts_with(BYTE_ORDER_MARK) {
                 scan.text.drain(..BYTE_ORDER_MARK.len());
             }

@@ -30,3 +30,23 @@ impl Cells for Vec<&[u8]> {
         self[place]
     }
 }
+
+/// Adds a cell to the text of a table, in quotes if it has to be.
+///
+/// ```
+/// let mut text = Vec::new();
+/// files::records::add_cell(&mut text, b"a \"b\", c", b',');
+/// assert_eq!(text, b"\"a \"\"b\"\", c\"");
+/// ```
+pub fn add_cell(text: &mut Vec<u8>, cell: &[u8], delimiter: u8) {
+    let needs_quotes = |byte: &u8| *byte == delimiter || b"\"\r\n".contains(byte);
+    if !cell.iter().any(needs_quotes) {
+        text.extend_from_slice(cell);
+        return;
+    }
+    text.push(b'"');
+    for &byte in cell {
+        text.extend(std::iter::repeat_n(byte, 1 + usize::from(byte == b'"')));
+    }
+    text.push(b'"');
+}

@@ -1,9 +1,10 @@
 //! Columns by their names.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use csv::ByteRecord;
 
 use super::{ColumnName, TableOptions, shown};
+use crate::text::{RETURN_IN_HEADER, UTF16, is_utf16};
 
 /// The most columns that a message lists.
 const LISTED: usize = 20;
@@ -31,24 +32,41 @@ impl<'a> Header<'a> {
         self.options.has_header && self.options.columns.is_empty()
     }
 
+    /// Returns the names of the columns, of which there are none without a header.
+    pub fn names(&self) -> Vec<String> {
+        let count = if self.options.has_header {
+            self.count()
+        } else {
+            0
+        };
+        (0..count).map(|place| self.name(place)).collect()
+    }
+
     /// Returns the places of the columns that are read as `role`: those that the options name, or
     /// else the column of that name.
     ///
     /// # Errors
     /// If a column that is named does not exist, or is there twice.
     pub fn places(&self, role: &str) -> Result<Vec<usize>> {
-        let is_role = |name: &str| name.eq_ignore_ascii_case(role);
-        let named = self.options.columns.iter();
-        let mut named = named.filter(|column| is_role(&column.role)).peekable();
-        if named.peek().is_none() {
-            let place = match self.options.has_header {
-                true => column(self.record, role)?,
-                false => None,
-            };
-            return Ok(place.into_iter().collect());
+        let mut places = self.all_given(role)?;
+        if places.is_empty() && self.options.has_header {
+            places.extend(column(self.record, role)?);
         }
+        Ok(places)
+    }
+
+    /// Returns the place of the single column that the options read as `role`, if there is one.
+    ///
+    /// # Errors
+    /// As of [`single`](Self::single).
+    pub fn given(&self, role: &str) -> Result<Option<usize>> {
+        one(&self.all_given(role)?, role)
+    }
+
+    fn all_given(&self, role: &str) -> Result<Vec<usize>> {
+        let is_role = |name: &&ColumnName| name.role.eq_ignore_ascii_case(role);
         let mut places = Vec::new();
-        for name in named {
+        for name in self.options.columns.iter().filter(is_role) {
             let place = self.place(&name.column)?;
             ensure!(
                 !places.contains(&place),
@@ -65,16 +83,21 @@ impl<'a> Header<'a> {
     /// # Errors
     /// As of [`places`](Self::places), and if there are several.
     pub fn single(&self, role: &str) -> Result<Option<usize>> {
-        let places = self.places(role)?;
-        ensure!(places.len() < 2, "only one column can be read as {role}");
-        Ok(places.first().copied())
+        one(&self.places(role)?, role)
     }
 
-    /// Refuses columns that are read as something else.
+    /// Refuses texts that are no tables, and columns that are read as something else.
     ///
     /// # Errors
-    /// If a role is not among `roles`.
+    /// If the text is UTF-16, if its lines end with a carriage return alone, or if a role is not
+    /// among `roles`.
     pub fn require_roles(&self, roles: &[&str]) -> Result<()> {
+        ensure!(!is_utf16(self.record.as_slice()), UTF16);
+        let has_return = |cell: &[u8]| {
+            let mut pairs = cell.trim_ascii().windows(2);
+            pairs.any(|pair| pair[0] == b'\r' && pair[1] != b'\n')
+        };
+        ensure!(!self.record.iter().any(has_return), RETURN_IN_HEADER);
         for ColumnName { role, .. } in &self.options.columns {
             let is_known = roles.iter().any(|known| role.eq_ignore_ascii_case(known));
             ensure!(
@@ -95,15 +118,66 @@ impl<'a> Header<'a> {
         }
     }
 
+    /// Returns the error of a table without columns that are read as these roles.
+    pub fn missing(&self, roles: &[&str]) -> Error {
+        self.refused(
+            &format!("there is no column {}", roles.join(", ")),
+            roles[0],
+        )
+    }
+
+    /// Returns an error about the column that is read as `role`: what is wrong, the columns, and what to
+    /// do.
+    pub fn refused(&self, what: &str, role: &str) -> Error {
+        let is_number = |cell: &[u8]| fast_float2::parse::<f64, _>(cell.trim_ascii()).is_ok();
+        let remedy = match self.options.has_header {
+            true if self.other_delimiter().is_some() => String::new(),
+            true if self.record.iter().any(is_number) => {
+                "; if the first line is a record, give --no-header".into()
+            }
+            _ => format!("; --columns {role}=NAME reads the column NAME as {role}"),
+        };
+        anyhow!("{what}: {}{remedy}", self.described())
+    }
+
     /// Says which columns there are, or that another character separates them.
     pub fn described(&self) -> String {
-        match self.options.has_header {
-            true => columns(self.record, self.options.delimiter),
-            false => format!(
-                "without a header, the columns are named by their positions, 1 to {}",
-                self.count()
-            ),
+        if !self.options.has_header {
+            let count = self.count();
+            return format!(
+                "without a header, the columns are named by their positions, 1 to {count}"
+            );
         }
+        let names = self.record.iter().take(LISTED).map(shown);
+        let more = (self.count() > LISTED).then(|| "...".to_owned());
+        let names: Vec<_> = names.chain(more).collect();
+        match self.other_delimiter() {
+            Some((plural, name)) => format!(
+                "the header is '{}', with {plural} between its cells: give --delimiter {name}, and --decimal ',' if \
+                 numbers are written as 0,5",
+                names[0]
+            ),
+            None if names.iter().all(String::is_empty) => {
+                format!("the {} cells of the header are empty", self.count())
+            }
+            None => format!("the columns are {}", names.join(", ")),
+        }
+    }
+
+    /// Returns the character that may separate the cells instead: its plural, and the option's value.
+    fn other_delimiter(&self) -> Option<(&'static str, &'static str)> {
+        let delimiters = [
+            (b'\t', "tabs", "tab"),
+            (b';', "semicolons", "';'"),
+            (b',', "commas", "','"),
+            (b'|', "bars", "'|'"),
+        ];
+        let is_other = |delimiter: u8| {
+            let is_new = delimiter != self.options.delimiter;
+            is_new && self.count() == 1 && self.record[0].contains(&delimiter)
+        };
+        let found = delimiters.into_iter().find(|(byte, ..)| is_other(*byte));
+        found.map(|(_, plural, name)| (plural, name))
     }
 
     fn place(&self, name: &str) -> Result<usize> {
@@ -139,31 +213,8 @@ pub fn column(header: &ByteRecord, name: &str) -> Result<Option<usize>> {
     Ok(first)
 }
 
-/// Says which columns there are, or that another character than `delimiter` separates them.
-pub fn columns(header: &ByteRecord, delimiter: u8) -> String {
-    let names = header.iter().take(LISTED).map(shown);
-    let more = (header.len() > LISTED).then(|| "...".to_owned());
-    let names: Vec<_> = names.chain(more).collect();
-    let other = match header.iter().collect::<Vec<_>>()[..] {
-        [only] => [
-            (b'\t', "tabs", "tab"),
-            (b';', "semicolons", "';'"),
-            (b',', "commas", "','"),
-            (b'|', "bars", "'|'"),
-        ]
-        .into_iter()
-        .find(|(character, ..)| *character != delimiter && only.contains(character)),
-        _ => None,
-    };
-    match other {
-        Some((_, plural, name)) => format!(
-            "the header is '{}', with {plural} between its cells: give --delimiter {name}, and --decimal ',' if \
-             numbers are written as 0,5",
-            names[0]
-        ),
-        None if names.iter().all(String::is_empty) => {
-            format!("the {} cells of the header are empty", header.len())
-        }
-        None => format!("the columns are {}", names.join(", ")),
-    }
+/// Returns the only place of a role, if there is one.
+fn one(places: &[usize], role: &str) -> Result<Option<usize>> {
+    ensure!(places.len() < 2, "only one column can be read as {role}");
+    Ok(places.first().copied())
 }

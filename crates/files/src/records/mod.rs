@@ -19,8 +19,8 @@ use anyhow::{Result, anyhow, ensure};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use blocks::LONGEST_RECORD;
-pub use cells::Cells;
-pub use header::{Header, column, columns};
+pub use cells::{Cells, add_cell};
+pub use header::{Header, column};
 pub use options::{ColumnName, TableOptions};
 pub use table::{Fault, Table, read};
 

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use super::shown;
+
 /// How the text of a table is written, and which of its columns are read.
 ///
 /// The default is CSV: commas, decimal points, a header, and columns by their usual names.
@@ -10,7 +12,7 @@ use std::str::FromStr;
 /// ```
 /// use files::points::{Demands, parse};
 /// use files::records::TableOptions;
-/// use files::time::Unit;
+/// use files::time::TimeUnit;
 ///
 /// let options = TableOptions {
 ///     delimiter: b';',
@@ -20,7 +22,7 @@ use std::str::FromStr;
 ///     ..TableOptions::default()
 /// };
 /// let text = "Zeit;Temperatur\n2026-01-31T12:00:00Z;0,5\n2026-01-31T13:00:00Z;NA\n";
-/// let demands = Demands::new(Unit::Ns, true, 1, 0);
+/// let demands = Demands::new(TimeUnit::Ns, true, 1, 0);
 /// let points = parse(text.as_bytes(), demands, &options)?.group()?;
 /// assert_eq!(points.values[0][0], 0.5);
 /// assert_eq!(*points.column(0).values, [0.5]);
@@ -81,6 +83,19 @@ impl TableOptions {
     /// Returns whether a cell, without the space around it, has no value.
     pub fn is_null(&self, cell: &[u8]) -> bool {
         cell.is_empty() || self.nulls.iter().any(|null| null.as_bytes() == cell)
+    }
+
+    /// Says what is wrong with the cell of a number, and which option may read the cell.
+    #[cold]
+    pub(crate) fn refused(&self, cell: &[u8], what: &str) -> String {
+        let remedy = match cell {
+            [] => return "the cell is empty".into(),
+            _ if self.decimal != b',' && cell.contains(&b',') => {
+                ": if the comma is before a fraction, give --decimal ','"
+            }
+            _ => "",
+        };
+        format!("'{}' {what}{remedy}", shown(cell))
     }
 
     /// Calls `parse` with the text of a number that has a decimal point, whatever the cell has.

@@ -5,8 +5,9 @@ use std::io::{self, ErrorKind, Read};
 use memchr::memrchr;
 
 use super::fastq::{self, Plain};
-use super::format::{Format, is_utf16, without_mark};
+use super::format::{RecordFormat, without_mark};
 use super::problem::{LONGEST_HEADER, Problem, Refused};
+use crate::text::is_utf16;
 
 /// Bytes at the start of a text that tell its encoding.
 const FORMAT: usize = 4;
@@ -17,7 +18,7 @@ pub(super) struct Chunk {
     /// The bytes of `text` that belong to the chunk.
     pub length: usize,
     /// `None` while only white space has come.
-    pub format: Option<Format>,
+    pub format: Option<RecordFormat>,
     /// Whether the text begins a line. FASTA is cut within lines that are longer than a chunk.
     pub starts_line: bool,
     /// Records of FASTQ that have been found on the way to the end.
@@ -43,7 +44,7 @@ pub(super) struct Chunks<R> {
     rest: Vec<u8>,
     /// Records that were found in the text of the next chunk.
     records: Vec<Plain>,
-    format: Option<Format>,
+    format: Option<RecordFormat>,
     starts_line: bool,
     is_first: bool,
     is_over: bool,
@@ -98,7 +99,7 @@ impl<R: Read> Chunks<R> {
                 length = unmarked;
             }
             if self.format.is_none() {
-                match Format::of(&buffer[..length]) {
+                match RecordFormat::of(&buffer[..length]) {
                     Ok(format) => self.format = format,
                     Err(refused) => {
                         self.is_over = true;
@@ -108,7 +109,7 @@ impl<R: Read> Chunks<R> {
             }
             let cut = match self.format {
                 _ if is_last => Some(length),
-                Some(Format::Fastq) => self.after_records(&buffer[..length]),
+                Some(RecordFormat::Fastq) => self.after_records(&buffer[..length]),
                 _ => self.after_lines(&buffer[..length]),
             };
             let Some(cut) = cut else {

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr_iter};
 
 use super::chunks::{Chunk, End};
 use super::fastq::{self, Plain};
-use super::format::Format;
+use super::format::RecordFormat;
 use super::letters::{Letters, Sign};
 use super::problem::{LONGEST_HEADER, Problem};
 
@@ -64,7 +64,7 @@ impl Parsed {
         };
         let is_end = matches!(chunk.end, End::Text);
         let parsed = match chunk.format {
-            Some(Format::Fastq) => parser.fastq(text, &chunk.records, &chunk.end),
+            Some(RecordFormat::Fastq) => parser.fastq(text, &chunk.records, &chunk.end),
             _ => parser.fasta(text, chunk.starts_line),
         };
         self.problem = parsed.err();

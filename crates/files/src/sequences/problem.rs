@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::{RETURN_IN_HEADER, UTF16};
+
 /// The longest header that is read, in bytes. A longer one belongs to a file without line feeds.
 pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
@@ -84,19 +86,14 @@ impl fmt::Display for Problem {
                 "the line begins with '@', as records of FASTQ do: keep FASTA and FASTQ in different \
                  files",
             ),
-            Problem::ReturnInHeader => f.write_str(
-                "the header has a carriage return in it: lines have to end with a line feed, as of `tr \
-                 '\\r' '\\n'`",
-            ),
+            Problem::ReturnInHeader => f.write_str(RETURN_IN_HEADER),
             Problem::LongHeader => write!(
                 f,
                 "the header has more than {LONGEST_HEADER} bytes: shorten it, or end it with a line feed \
                  if that is missing"
             ),
             Problem::Empty => f.write_str("the file is empty"),
-            Problem::Utf16 => f.write_str(
-                "the text is UTF-16: convert it to UTF-8, as by `iconv -f UTF-16 -t UTF-8`",
-            ),
+            Problem::Utf16 => f.write_str(UTF16),
             Problem::NoFormat(byte) => {
                 let first = byte.escape_ascii();
                 write!(

@@ -55,7 +55,8 @@ const CALENDAR: [(&[&str], &str, &str); 7] = [
 ];
 
 /// Returns the nanoseconds of a duration such as `200ms`, `1.5h`, `1h30m` or `5 min`: numbers, each
-/// with a unit. The result is more than 0, and may be beyond an `i64`.
+/// with a unit. A unit alone, such as `D`, is one of it. The result is more than 0, and may be beyond
+/// an `i64`.
 ///
 /// Units are case-sensitive. The spellings of pandas and polars are read if they mean a fixed
 /// length, such as `5min`, `1H`, `1D` or `1d12h`. A day has 24 hours, and a week has 7 days.
@@ -68,6 +69,7 @@ const CALENDAR: [(&[&str], &str, &str); 7] = [
 /// use files::time::duration;
 ///
 /// assert_eq!(duration("1h30m"), Ok(5_400_000_000_000));
+/// assert_eq!(duration("s"), Ok(1_000_000_000));
 /// assert_eq!(
 ///     duration("1MS").unwrap_err(),
 ///     "MS means calendar months, which differ in length: give a fixed length such as 30d, or \
@@ -76,8 +78,13 @@ const CALENDAR: [(&[&str], &str, &str); 7] = [
 /// ```
 pub fn duration(text: &str) -> Result<i128, String> {
     let mut rest = text.trim();
-    if rest.is_empty() {
-        return Err(NO_DURATION.into());
+    // A unit alone, as pandas has it.
+    if rest
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || b"-_".contains(&byte))
+    {
+        let size = fixed(rest).ok_or_else(|| calendar(rest).unwrap_or(NO_DURATION.into()));
+        return size.map(i128::from);
     }
     let mut sum = 0_i128;
     while !rest.is_empty() {
@@ -145,28 +152,40 @@ fn length(number: &str, unit: &str) -> Result<i128, String> {
     }
 }
 
+/// Returns the nanoseconds of a unit, if it has a fixed length.
+fn fixed(unit: &str) -> Option<i64> {
+    let found = UNITS.iter().find(|(names, _)| names.contains(&unit));
+    found.map(|(_, size)| *size)
+}
+
+/// Says what a unit means that is a part of a calendar.
+fn calendar(unit: &str) -> Option<String> {
+    // Of pandas' QS-JAN and of polars' 1mo_saturating, the first part is the unit.
+    let base = until(unit, |c| c == '-' || c == '_');
+    if base == "W" {
+        return Some(format!(
+            "{unit} means weeks that begin on a weekday: give 7d, and as the origin a time on that \
+             weekday"
+        ));
+    }
+    let (_, what, instead) = CALENDAR.iter().find(|(names, ..)| names.contains(&base))?;
+    Some(format!(
+        "{unit} means calendar {what}, which differ in length: give a fixed length such as \
+         {instead}, or group by the calendar before"
+    ))
+}
+
 /// Returns the nanoseconds of a unit.
 fn nanoseconds(unit: &str) -> Result<i64, String> {
-    if let Some((_, size)) = UNITS.iter().find(|(names, _)| names.contains(&unit)) {
-        return Ok(*size);
+    if let Some(size) = fixed(unit) {
+        return Ok(size);
     }
     let units = UNITS.map(|(names, _)| names[0]).join(", ");
     if unit.is_empty() {
         return Err(format!("the unit is missing: {units}"));
     }
-    // Of pandas' QS-JAN and of polars' 1mo_saturating, the first part is the unit.
-    let base = until(unit, |c| c == '-' || c == '_');
-    if let Some((_, what, instead)) = CALENDAR.iter().find(|(names, ..)| names.contains(&base)) {
-        return Err(format!(
-            "{unit} means calendar {what}, which differ in length: give a fixed length such as \
-             {instead}, or group by the calendar before"
-        ));
-    }
-    if base == "W" {
-        return Err(format!(
-            "{unit} means weeks that begin on a weekday: give 7d, and as the origin a time on that \
-             weekday"
-        ));
+    if let Some(what) = calendar(unit) {
+        return Err(what);
     }
     let is_other_case = |name: &&&str| name.eq_ignore_ascii_case(unit);
     let similar = UNITS

@@ -4,4 +4,6 @@ mod duration;
 mod timestamp;
 
 pub use duration::{DAY, Every, SECOND, duration};
-pub use timestamp::{LEAP_SECOND, Unit, is_number, parse, parse_in, point, timestamp};
+pub use timestamp::{
+    LEAP_SECOND, TimeUnit, is_number, parse, parse_in, point, timestamp, without_exponent,
+};

@@ -11,7 +11,7 @@ use super::SECOND;
 
 gridstride::choice! {
     /// Units of times that are numbers.
-    pub enum Unit("unit") {
+    pub enum TimeUnit("unit") {
         /// Seconds.
         S("s"),
         /// Milliseconds.
@@ -23,23 +23,30 @@ gridstride::choice! {
     }
 }
 
-impl Unit {
+impl TimeUnit {
     fn nanoseconds(self) -> i64 {
         match self {
-            Unit::S => SECOND,
-            Unit::Ms => 1_000_000,
-            Unit::Us => 1_000,
-            Unit::Ns => 1,
+            TimeUnit::S => SECOND,
+            TimeUnit::Ms => 1_000_000,
+            TimeUnit::Us => 1_000,
+            TimeUnit::Ns => 1,
         }
     }
+}
 
-    /// What a text says that is no time.
-    fn neither(self) -> &'static str {
-        match self {
-            Unit::S => "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
-            Unit::Ms => "is neither milliseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
-            Unit::Us => "is neither microseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
-            Unit::Ns => "is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+/// What a text is not that is no time.
+fn neither(unit: Option<TimeUnit>) -> &'static str {
+    match unit {
+        None => "is neither a number since 1970 nor a time as 2026-01-31T12:00:00Z",
+        Some(TimeUnit::S) => "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+        Some(TimeUnit::Ms) => {
+            "is neither milliseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
+        }
+        Some(TimeUnit::Us) => {
+            "is neither microseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
+        }
+        Some(TimeUnit::Ns) => {
+            "is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
         }
     }
 }
@@ -48,16 +55,20 @@ impl Unit {
 ///
 /// # Errors
 /// What is wrong with the text, to follow the text in a sentence.
-pub fn parse(text: &[u8], unit: Unit) -> Result<i64, &'static str> {
-    parse_in(text, unit, None)
+pub fn parse(text: &[u8], unit: TimeUnit) -> Result<i64, &'static str> {
+    parse_in(text, Some(unit), None)
 }
 
 /// As [`parse`], with a zone for times without an offset from UTC. Where clocks are set back, such a
-/// time is the earlier one of the two.
+/// time is the earlier one of the two. Numbers are nanoseconds if no unit is known.
 ///
 /// # Errors
 /// As those of [`parse`], and if the zone leaves the time out, because clocks are set forward.
-pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64, &'static str> {
+pub fn parse_in(
+    text: &[u8],
+    unit: Option<TimeUnit>,
+    zone: Option<&TimeZone>,
+) -> Result<i64, &'static str> {
     if let Some(time) = of_utc(text) {
         return Ok(time);
     }
@@ -68,16 +79,20 @@ pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64,
     }
     // What is not UTF-8 is no time either.
     let text = str::from_utf8(text).unwrap_or_default();
+    let size = unit.unwrap_or(TimeUnit::Ns).nanoseconds();
     match text.parse::<i64>() {
-        Ok(time) => return time.checked_mul(unit.nanoseconds()).ok_or(OUT_OF_RANGE),
+        Ok(time) => return time.checked_mul(size).ok_or(OUT_OF_RANGE),
         Err(error) => {
             if let IntErrorKind::PosOverflow | IntErrorKind::NegOverflow = error.kind() {
                 return Err(OUT_OF_RANGE);
             }
         }
     }
-    if let Some(time) = decimal(text, unit) {
+    if let Some(time) = decimal(text, size) {
         return time;
+    }
+    if let Some(number) = without_exponent(text) {
+        return parse_in(number.as_bytes(), unit, None);
     }
     match text.parse::<Timestamp>() {
         Ok(_) if is_leap_second(text) => Err(LEAP_SECOND),
@@ -86,14 +101,14 @@ pub fn parse_in(text: &[u8], unit: Unit, zone: Option<&TimeZone>) -> Result<i64,
         Err(_) if has_offset(text) => Err(OUT_OF_RANGE),
         Err(_) => match (text.parse::<DateTime>(), zone) {
             // jiff leaves out the zone of a text as 2026-01-31T12:00[Europe/Berlin].
-            (Ok(_), _) if text.contains('[') => Err(unit.neither()),
+            (Ok(_), _) if text.contains('[') => Err(neither(unit)),
             (Ok(_), Some(_)) if is_leap_second(text) => Err(LEAP_SECOND),
             (Ok(time), Some(zone)) => of_civil(time, zone),
             (Ok(_), None) => Err(
                 "has no offset from UTC, as the Z in 2026-01-31T12:00:00Z; --zone \
                                   reads times without one",
             ),
-            (Err(_), _) => Err(unit.neither()),
+            (Err(_), _) => Err(neither(unit)),
         },
     }
 }
@@ -146,8 +161,40 @@ fn of_civil(time: DateTime, zone: &TimeZone) -> Result<i64, &'static str> {
     i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE)
 }
 
-/// A time as 1769860800.25, in a unit; `None` if the text is no decimal number.
-fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
+/// Returns a number as 1.76e9 without its exponent, exactly; `None` without an exponent, or with one
+/// beyond all times.
+///
+/// ```
+/// use files::time::without_exponent;
+///
+/// assert_eq!(without_exponent("1.76e9").as_deref(), Some("1760000000"));
+/// assert_eq!(without_exponent("1769860800"), None);
+/// ```
+pub fn without_exponent(number: &str) -> Option<String> {
+    const LARGEST: i32 = 40;
+    let (number, exponent) = number.split_once(['e', 'E'])?;
+    let exponent = exponent.parse::<i32>().ok()?;
+    let digits = number.trim_start_matches(['-', '+']);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = is_number(number.as_bytes()) && !whole.is_empty();
+    if !is_number || !(-LARGEST..=LARGEST).contains(&exponent) {
+        return None;
+    }
+    // Enough digits on both sides of the point, wherever it goes.
+    let zeros = "0".repeat(LARGEST as usize + 1);
+    let all = format!("{zeros}{whole}{fraction}{zeros}");
+    let point = (zeros.len() + whole.len()).checked_add_signed(exponent as isize)?;
+    let whole = all[..point].trim_start_matches('0');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let sign = if number.starts_with('-') { "-" } else { "" };
+    Some(match all[point..].trim_end_matches('0') {
+        "" => format!("{sign}{whole}"),
+        fraction => format!("{sign}{whole}.{fraction}"),
+    })
+}
+
+/// A time as 1769860800.25, in a unit of so many nanoseconds; `None` if the text is no decimal number.
+fn decimal(text: &str, size: i64) -> Option<Result<i64, &'static str>> {
     let (whole, fraction) = text.split_once('.')?;
     let (sign, whole) = match whole.strip_prefix('-') {
         None => (1, whole.strip_prefix('+').unwrap_or(whole)),
@@ -157,10 +204,7 @@ fn decimal(text: &str, unit: Unit) -> Option<Result<i64, &'static str>> {
     if !is_number(whole) || !is_number(fraction) {
         return None;
     }
-    let (unit, fraction) = (
-        i128::from(unit.nanoseconds()),
-        fraction.trim_end_matches('0'),
-    );
+    let (unit, fraction) = (i128::from(size), fraction.trim_end_matches('0'));
     // A unit has 10⁹ nanoseconds at most.
     let divisor = 10_i128.pow(fraction.len().min(10) as u32);
     if unit % divisor != 0 {
@@ -218,13 +262,25 @@ fn civil(text: &[u8]) -> Option<DateTime> {
     DateTime::new(year, month, day, hour, minute, second, nanoseconds).ok()
 }
 
-/// Returns whether a text consists of digits with at most a sign before them and a point among them:
-/// `1769860800.25`, but not the dates `2026-01-31` and `31.01.2026`. An empty text is a number, too.
-pub fn is_number(text: &[u8]) -> bool {
-    let digits = match text {
+fn unsigned(number: &[u8]) -> &[u8] {
+    match number {
         [b'+' | b'-', digits @ ..] => digits,
         digits => digits,
-    };
+    }
+}
+
+/// Returns whether a text consists of digits with at most a sign before them, a point among them and an
+/// exponent behind them: `1769860800.25` and `1.76e9`, but not the dates `2026-01-31` and `31.01.2026`.
+/// An empty text is a number, too.
+pub fn is_number(text: &[u8]) -> bool {
+    let mut digits = unsigned(text);
+    if let Some(place @ 1..) = digits.iter().position(|c| b"eE".contains(c)) {
+        let exponent = unsigned(&digits[place + 1..]);
+        if exponent.is_empty() || !exponent.iter().all(u8::is_ascii_digit) {
+            return false;
+        }
+        digits = &digits[..place];
+    }
     let points = digits.iter().filter(|c| **c == b'.').count();
     points < 2 && digits.iter().all(|c| c.is_ascii_digit() || *c == b'.')
 }
@@ -278,14 +334,54 @@ mod tests {
 
     #[test]
     fn dates_are_no_numbers() {
-        for text in ["1769860800", "-5", "+5", "1769860800.25", ""] {
+        for text in [
+            "1769860800",
+            "-5",
+            "+5",
+            "1769860800.25",
+            "1.76e9",
+            "-1E+9",
+            "",
+        ] {
             assert!(is_number(text.as_bytes()), "{text}");
         }
-        for text in ["2026-01-31", "31.01.2026", "1-2", "noon"] {
+        for text in [
+            "2026-01-31",
+            "31.01.2026",
+            "1-2",
+            "noon",
+            "e9",
+            "1e",
+            "1e1.5",
+            "1e1e1",
+        ] {
             assert!(!is_number(text.as_bytes()), "{text}");
         }
-        let day = parse_in(b"1970-01-02", Unit::Ns, Some(&TimeZone::UTC));
+        let day = parse_in(b"1970-01-02", None, Some(&TimeZone::UTC));
         assert_eq!(day, Ok(86_400 * SECOND));
         assert!(point("1970-01-02T12:00[Europe/Berlin]").is_err());
+    }
+    #[test]
+    fn numbers_with_an_exponent_are_exact() {
+        for (text, time) in [
+            ("1.76e9", 1_760_000_000 * SECOND),
+            ("1.7698608005E+09", 1_769_860_800_500_000_000),
+            ("-25e-1", -2_500_000_000),
+            ("0e0", 0),
+            ("12e-9", 12),
+        ] {
+            assert_eq!(parse(text.as_bytes(), TimeUnit::S), Ok(time), "{text}");
+        }
+        let fine = "is not a whole number of nanoseconds";
+        for (text, what) in [
+            ("1e-10", fine),
+            ("1e10", OUT_OF_RANGE),
+            (
+                "1e99",
+                "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
+            ),
+        ] {
+            assert_eq!(parse(text.as_bytes(), TimeUnit::S), Err(what), "{text}");
+        }
     }
 }

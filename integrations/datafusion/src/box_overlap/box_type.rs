@@ -97,6 +97,13 @@ impl BoxColumns {
         BoxType::of(&self.table, &fields)
     }
 
+    /// Returns whether the limits of y are called as those of images, bottom and top.
+    pub fn are_of_image(&self, schema: &Schema) -> bool {
+        let axes = self.columns.len() / 2;
+        let name = |place: usize| schema.field(self.columns[place]).name();
+        axes > 1 && files::boxes::are_of_image(name(1), name(1 + axes))
+    }
+
     /// Returns `table[column, …]`, for EXPLAIN.
     pub fn describe(&self, schema: &Schema) -> String {
         let names: Vec<&str> = self

@@ -173,8 +173,14 @@ impl<T: ArrowCoordinate> Boxes<T> {
                     }
                     Some(_) => format!("the minimum {min:?} is above the maximum {max:?}"),
                 };
+                let remedy = match columns.are_of_image(schema) && axis == 1 {
+                    true => {
+                        "; if y grows downwards, as in images, exchange the columns top and bottom"
+                    }
+                    false => "",
+                };
                 return exec_err!(
-                    "box_overlap: row {row} of the partition of {} is no box: along {} {what}",
+                    "box_overlap: row {row} of the partition of {} is no box: along {} {what}{remedy}",
                     columns.describe(schema),
                     ["x", "y", "z"][axis]
                 );

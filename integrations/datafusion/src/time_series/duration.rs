@@ -8,28 +8,28 @@ const FUNCTION: &str = "time_buckets";
 
 /// What the numbers of a column of timestamps count.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Unit {
+pub(super) enum Resolution {
     /// A time: the number of nanoseconds, and the unit's name.
     Time(i64, &'static str),
     /// Whatever integers without a unit count.
     Plain,
 }
 
-impl Unit {
+impl Resolution {
     /// Returns the unit of a type of timestamps.
     ///
     /// # Errors
     /// For types that are no timestamps, dates or integers. `column` is for the message.
-    pub fn of(column: &str, data_type: &DataType) -> Result<Unit> {
+    pub fn of(column: &str, data_type: &DataType) -> Result<Resolution> {
         Ok(match data_type {
-            DataType::Timestamp(TimeUnit::Second, _) => Unit::Time(SECOND, "s"),
+            DataType::Timestamp(TimeUnit::Second, _) => Resolution::Time(SECOND, "s"),
             DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => {
-                Unit::Time(1_000_000, "ms")
+                Resolution::Time(1_000_000, "ms")
             }
-            DataType::Timestamp(TimeUnit::Microsecond, _) => Unit::Time(1_000, "us"),
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => Unit::Time(1, "ns"),
-            DataType::Date32 => Unit::Time(DAY, "d"),
-            integer if integer.is_integer() => Unit::Plain,
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Resolution::Time(1_000, "us"),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => Resolution::Time(1, "ns"),
+            DataType::Date32 => Resolution::Time(DAY, "d"),
+            integer if integer.is_integer() => Resolution::Plain,
             other => {
                 return plan_err!(
                     "{FUNCTION}: timestamp column {column:?} is of type {other}, and has to be a timestamp, a date or an integer: cast it in a view"
@@ -41,8 +41,8 @@ impl Unit {
     /// Returns the name, empty for integers.
     pub fn name(self) -> &'static str {
         match self {
-            Unit::Time(_, name) => name,
-            Unit::Plain => "",
+            Resolution::Time(_, name) => name,
+            Resolution::Plain => "",
         }
     }
 
@@ -53,7 +53,7 @@ impl Unit {
     pub fn every(self, column: &str, text: &str) -> Result<i64> {
         let number = text.trim();
         let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let Unit::Time(unit, unit_name) = self else {
+        let Resolution::Time(unit, unit_name) = self else {
             return match number.parse() {
                 _ if !is_whole => plan_err!(
                     "{FUNCTION}: timestamp column {column:?} has integers without a unit, so that the length of a bucket is a whole number such as '35', and not {text:?}: cast the column to a timestamp in a view for lengths such as '35s'"
@@ -94,7 +94,7 @@ impl Unit {
         if let Ok(units) = text.parse() {
             return Ok(units);
         }
-        let Unit::Time(unit, unit_name) = self else {
+        let Resolution::Time(unit, unit_name) = self else {
             return plan_err!(
                 "{FUNCTION}: timestamp column {column:?} has integers without a unit, so that origin is an integer too, and not {text:?}"
             );
@@ -118,7 +118,7 @@ impl Unit {
 mod tests {
     use super::*;
 
-    const MS: Unit = Unit::Time(1_000_000, "ms");
+    const MS: Resolution = Resolution::Time(1_000_000, "ms");
 
     fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
         result.unwrap_err().strip_backtrace()
@@ -133,7 +133,7 @@ mod tests {
             let [text, nanoseconds, error] = line.splitn(3, ',').collect::<Vec<_>>()[..] else {
                 panic!("{line}");
             };
-            let found = Unit::Time(1, "ns").every("t", text);
+            let found = Resolution::Time(1, "ns").every("t", text);
             match error {
                 "" => assert_eq!(
                     found.unwrap(),
@@ -144,8 +144,8 @@ mod tests {
             }
         }
         assert_eq!(MS.every("t", "1m30s500ms").unwrap(), 90_500);
-        assert_eq!(Unit::Time(DAY, "d").every("t", "48h").unwrap(), 2);
-        assert_eq!(Unit::Plain.every("t", "35").unwrap(), 35);
+        assert_eq!(Resolution::Time(DAY, "d").every("t", "48h").unwrap(), 2);
+        assert_eq!(Resolution::Plain.every("t", "35").unwrap(), 35);
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
             ),
             (MS, "99999999999999999999w", "more than 64 bits of ms"),
             (MS, "99999999999999999999", "the unit is missing"),
-            (Unit::Plain, "35s", "whole number such as '35'"),
-            (Unit::Plain, "0", "has to be 1 at least"),
+            (Resolution::Plain, "35s", "whole number such as '35'"),
+            (Resolution::Plain, "0", "has to be 1 at least"),
             (
-                Unit::Plain,
+                Resolution::Plain,
                 "99999999999999999999",
                 "\"99999999999999999999\", is more than 64 bits",
             ),
-            (Unit::Time(DAY, "d"), "36h", "which are 1d"),
+            (Resolution::Time(DAY, "d"), "36h", "which are 1d"),
         ] {
             let message = message(unit.every("t", text));
             assert!(message.contains(part), "{text}: {message}");
@@ -194,8 +194,12 @@ mod tests {
                 "noon",
                 "neither a time such as 2026-01-31T12:00:00Z nor an integer",
             ),
-            (Unit::Time(1, "ns"), "3000-01-01", "beyond 64 bits of ns"),
-            (Unit::Plain, "2026-01-01", "is an integer too"),
+            (
+                Resolution::Time(1, "ns"),
+                "3000-01-01",
+                "beyond 64 bits of ns",
+            ),
+            (Resolution::Plain, "2026-01-01", "is an integer too"),
         ] {
             let message = message(unit.origin("t", text));
             assert!(message.contains(part), "{text}: {message}");

@@ -19,7 +19,7 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
-use super::duration::Unit;
+use super::duration::Resolution;
 use super::parameters::TimeBucketParameters;
 use super::stream;
 use crate::config;
@@ -160,7 +160,8 @@ impl DisplayAs for TimeBucketExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         let timestamp = self.keys.len() - 1;
         let schema = self.input.schema();
-        let unit = Unit::of("", schema.field(timestamp).data_type()).map_err(|_| fmt::Error)?;
+        let unit =
+            Resolution::of("", schema.field(timestamp).data_type()).map_err(|_| fmt::Error)?;
         let text = self.parameters.display(unit);
         let batch_rows = self.parameters.batch_rows;
         let device = config::shown(self.parameters.device);

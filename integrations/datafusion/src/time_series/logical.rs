@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
-use super::duration::Unit;
+use super::duration::Resolution;
 use super::exec::TimeBucketExec;
 use super::options::TimeBucketOptions;
 use super::parameters::{ColumnNames, Methods, SERIES, TIMESTAMP, TimeBucketParameters, VALUE};
@@ -56,7 +56,7 @@ pub(super) fn plan(input: LogicalPlan, call: Call<'_>) -> Result<LogicalPlan> {
         Ok(data_type) => Ok(data_type),
         Err(error) => Err(error.context(format!("time_buckets: column {column:?}"))),
     };
-    let unit = Unit::of(call.timestamp, &type_of(call.timestamp)?)?;
+    let unit = Resolution::of(call.timestamp, &type_of(call.timestamp)?)?;
     let every = unit.every(call.timestamp, call.every)?;
     let mut options = call.options;
     let origin = match options.origin.take() {
@@ -128,9 +128,9 @@ impl TimeBucketNode {
         &self.parameters
     }
 
-    fn unit(&self) -> Unit {
+    fn unit(&self) -> Resolution {
         let timestamp = self.schema.field_with_unqualified_name(TIMESTAMP);
-        let unit = timestamp.and_then(|field| Unit::of(TIMESTAMP, field.data_type()));
+        let unit = timestamp.and_then(|field| Resolution::of(TIMESTAMP, field.data_type()));
         unit.expect("the constructor checks the timestamps")
     }
 }

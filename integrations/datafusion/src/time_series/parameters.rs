@@ -8,7 +8,7 @@ use datafusion::common::{DataFusionError, Result, plan_err};
 use gridstride::time_series::{Fill, Method, TimeBuckets};
 use serde::{Deserialize, Serialize};
 
-use super::duration::Unit;
+use super::duration::Resolution;
 use super::options::TimeBucketOptions;
 use crate::config::DeviceName;
 use crate::error::message;
@@ -87,7 +87,7 @@ impl TimeBucketParameters {
                 );
             }
         };
-        Unit::of(timestamp.name(), timestamp.data_type())?;
+        Resolution::of(timestamp.name(), timestamp.data_type())?;
         if !matches!(value.data_type(), DataType::Float32 | DataType::Float64) {
             return plan_err!("TimeBucketExec: values of {}", value.data_type());
         }
@@ -133,7 +133,7 @@ impl TimeBucketParameters {
     }
 
     /// Formats the parameters with the unit of the timestamps.
-    pub(super) fn display(&self, unit: Unit) -> String {
+    pub(super) fn display(&self, unit: Resolution) -> String {
         let unit = unit.name();
         let ColumnNames {
             series,

@@ -128,6 +128,15 @@ async fn rows_that_are_no_boxes_fail_with_their_table() {
     }
     let columns = "'nan', 'x0,y0,x1,y1', 'good', 'box', 'anti'";
     fails(&ctx, columns, "nan[x0, y0, x1, y1] is no box").await;
+    let image = "CREATE TABLE image AS SELECT x0 AS \"left\", y0 AS top, x1 AS \"right\", y1 AS bottom FROM good";
+    ctx.sql(image).await.unwrap();
+    let columns = "'image', 'left,bottom,right,top', 'good', 'box'";
+    fails(
+        &ctx,
+        columns,
+        "above the maximum 0.0; if y grows downwards, as in images, exchange the columns top and bottom",
+    )
+    .await;
 }
 
 /// A table function sees the tables of the session only.

@@ -1,0 +1,166 @@
+//! The names of columns that have the coordinates of boxes.
+
+use crate::records::shown;
+
+/// The coordinates of a box with three axes, in the order in which boxes have them.
+pub const COORDINATES: [&str; 6] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"];
+
+/// Other usual names of each, as [`plain`] returns them.
+const OTHERS: [&[&str]; 6] = [
+    &["xmin", "left", "west"],
+    &["ymin", "bottom", "south"],
+    &["zmin"],
+    &["xmax", "right", "east"],
+    &["ymax", "top", "north"],
+    &["zmax"],
+];
+
+/// Why columns are not those of boxes.
+#[derive(Debug)]
+pub struct Mismatch {
+    /// A coordinate that has no column, or two.
+    pub coordinate: &'static str,
+    /// What is wrong, as a sentence.
+    pub what: String,
+}
+
+/// Returns the coordinates that boxes have, four or six, each with the place of its column among
+/// columns of these names. `given` are the places that are known already.
+///
+/// Case, blanks, `_` and `-` in names do not matter. A column that is called as the coordinate, such as
+/// `minX`, comes before columns of other usual names: `xmin`, `left` and `west`. Without any of these,
+/// corners are looked for: `x0` and `x1`, or else `x1` and `x2`.
+///
+/// # Errors
+/// If a coordinate has no column, or two with other usual names.
+///
+/// # Examples
+/// ```
+/// let names = ["Left", "y_min", "right", "y_max", "note"].map(String::from);
+/// let found = files::boxes::find(&names, [None; 6])?;
+/// assert_eq!(found, [("minX", 0), ("minY", 1), ("maxX", 2), ("maxY", 3)]);
+/// let error = files::boxes::find(&names[..3], [None; 6]).unwrap_err();
+/// assert_eq!(error.what, "there is no column maxY");
+/// # Ok::<(), files::boxes::Mismatch>(())
+/// ```
+pub fn find(
+    names: &[String],
+    given: [Option<usize>; 6],
+) -> Result<Vec<(&'static str, usize)>, Mismatch> {
+    let plain_names: Vec<_> = names.iter().map(|name| plain(name)).collect();
+    let called = |coordinate: usize, wanted: &[&str]| {
+        let is_wanted = |place: &usize| wanted.contains(&&*plain_names[*place]);
+        let mut places = (0..names.len()).filter(is_wanted);
+        let (first, second) = (places.next(), places.next());
+        let Some(both) = first.zip(second) else {
+            return Ok(first);
+        };
+        let coordinate = COORDINATES[coordinate];
+        let [one, other] = [both.0, both.1].map(|place| shown(names[place].as_bytes()));
+        let what = format!("there are two columns {coordinate}, '{one}' and '{other}'");
+        Err(Mismatch { coordinate, what })
+    };
+    let mut found = given;
+    for (i, place) in found.iter_mut().enumerate() {
+        for wanted in [&[&*plain(COORDINATES[i])], OTHERS[i]] {
+            if place.is_none() {
+                *place = called(i, wanted)?;
+            }
+        }
+    }
+    if found.iter().all(Option::is_none) {
+        let is_zero = |name: &String| ["x0", "y0", "z0"].contains(&&**name);
+        let first = usize::from(!plain_names.iter().any(is_zero));
+        for (i, place) in found.iter_mut().enumerate() {
+            let corner = format!("{}{}", ["x", "y", "z"][i % 3], first + i / 3);
+            *place = called(i, &[&corner])?;
+        }
+    }
+    let is_flat = found[2].is_none() && found[5].is_none();
+    let wanted = COORDINATES.iter().zip(found);
+    let wanted = wanted.filter(|(coordinate, _)| !(is_flat && coordinate.ends_with('Z')));
+    let (found, missing): (Vec<_>, Vec<_>) = wanted.partition(|(_, place)| place.is_some());
+    let missing: Vec<_> = missing.iter().map(|(coordinate, _)| **coordinate).collect();
+    match missing.first() {
+        None => Ok(found
+            .into_iter()
+            .filter_map(|(name, place)| Some((*name, place?)))
+            .collect()),
+        Some(coordinate) => Err(Mismatch {
+            coordinate,
+            what: format!("there is no column {}", missing.join(", ")),
+        }),
+    }
+}
+
+/// Returns whether columns of these names have the limits of y as images have them: y grows downwards,
+/// so that the top has the least y.
+pub fn are_of_image(min: &str, max: &str) -> bool {
+    (&*plain(min), &*plain(max)) == ("bottom", "top")
+}
+
+/// Returns a name without what does not matter.
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace(['_', '-', ' '], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(names: &str) -> Result<Vec<usize>, String> {
+        let names: Vec<_> = names.split(',').map(String::from).collect();
+        let found = find(&names, [None; 6]).map_err(|mismatch| mismatch.what)?;
+        Ok(found.into_iter().map(|(_, place)| place).collect())
+    }
+
+    #[test]
+    fn usual_names_of_coordinates() {
+        for names in [
+            "minX,minY,maxX,maxY",
+            "min_x,MIN-Y,max x,maxy",
+            "xmin,y_min,xMax,YMAX",
+            "left,bottom,right,top",
+            "West,South,East,North",
+            "x0,y0,x1,y1",
+            "x1,y1,x2,y2",
+            "X_0,y-0,x 1,Y1",
+        ] {
+            assert_eq!(places(names), Ok(vec![0, 1, 2, 3]), "{names}");
+        }
+        assert_eq!(
+            places("zmax,xmin,x,ymax,ymin,z_min,xmax"),
+            Ok(vec![1, 4, 5, 6, 3, 0])
+        );
+        // A coordinate's own name comes first, and corners come last.
+        assert_eq!(
+            places("left,minX,minY,maxX,maxY,x1,x2,z1"),
+            Ok(vec![1, 2, 3, 4])
+        );
+        let given = find(
+            &[String::new()],
+            [Some(7), Some(6), None, Some(5), Some(4), None],
+        );
+        assert_eq!(given.unwrap()[0], ("minX", 7));
+    }
+
+    #[test]
+    fn columns_that_are_missing_or_doubled() {
+        for (names, what) in [
+            (
+                "xmin,left,minY,maxX,maxY",
+                "there are two columns minX, 'xmin' and 'left'",
+            ),
+            (
+                "minX,minY,min_x,maxX,maxY",
+                "there are two columns minX, 'minX' and 'min_x'",
+            ),
+            ("minX,minY", "there is no column maxX, maxY"),
+            ("minX,minY,maxX,maxY,zmax", "there is no column minZ"),
+            ("x0,y0,x2,y2", "there is no column maxX, maxY"),
+            ("a,b", "there is no column minX, minY, maxX, maxY"),
+        ] {
+            assert_eq!(places(names), Err(what.into()), "{names}");
+        }
+    }
+}
