@@ -32,5 +32,6 @@ pub fn of_columns(points: Points) -> Result<Points> {
         value_names: vec!["value".into()],
         offsets,
         names: Some(names),
+        left_out: points.left_out,
     })
 }

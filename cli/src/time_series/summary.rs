@@ -130,7 +130,7 @@ impl Summary {
             first_buckets: run.args.out.is_none().then(first),
             source: run.source.to_owned(),
             points: count,
-            missing_values: points.len() - count,
+            missing_values: points.left_out + points.len() - count,
             series: points.names.is_some().then(|| points.series_count()),
             unit: run.unit.map(TimeUnit::name),
             unit_is_told: run.unit.is_some() && run.args.unit.is_none(),

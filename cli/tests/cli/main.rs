@@ -15,6 +15,7 @@ mod paths;
 mod plots;
 mod program;
 mod several_devices;
+mod tables;
 mod tensor_sketch;
 mod time_series;
 mod vector_add;

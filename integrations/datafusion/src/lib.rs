@@ -43,6 +43,7 @@ pub mod arrow;
 pub mod box_overlap;
 pub mod config;
 mod error;
+mod exact;
 pub mod fasta;
 mod memory;
 pub mod nearest;

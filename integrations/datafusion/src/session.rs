@@ -15,7 +15,7 @@ use crate::box_overlap::{BoxOverlapFunction, BoxOverlapPlanner};
 use crate::config::GridstrideConfig;
 use crate::nearest::{NearestFunction, NearestPlanner};
 use crate::time_series::{TimeBucketPlanner, TimeBucketsFunction};
-use crate::{fasta, sketch};
+use crate::{exact, fasta, sketch};
 
 /// Adds everything to a session: the functions, the table functions, the
 /// [options](GridstrideConfig) and the planner of the nodes. The session's tables and options stay
@@ -42,6 +42,7 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
     ctx.register_udtf("box_overlap", Arc::new(BoxOverlapFunction));
     ctx.register_udtf("time_buckets", Arc::new(TimeBucketsFunction));
     ctx.register_udtf("nearest", Arc::new(NearestFunction));
+    ctx.register_udf(exact::exact_float64());
     ctx.register_udf(sketch::tensor_sketch());
     ctx.register_udf(sketch::sketch_distance());
     fasta::register(ctx)

@@ -69,6 +69,8 @@ pub struct Points {
     pub offsets: Vec<usize>,
     /// What each series is called, if the file says it; else there is one.
     pub names: Option<Vec<String>>,
+    /// The rows without a value that are left out, if there is a single column of values.
+    pub left_out: usize,
 }
 
 impl Points {
@@ -94,6 +96,7 @@ pub struct Rows {
     /// How many timestamps are numbers outside of 1990 to 2100 in the unit that was told, and the first.
     pub implausible: Option<(u64, String)>,
     columns: Columns,
+    left_out: usize,
     value_names: Vec<String>,
     /// The series, if the file has any.
     names: Option<Names>,
@@ -152,6 +155,7 @@ impl Rows {
             offsets,
             value_names: self.value_names,
             names: self.names.map(Names::into_strings),
+            left_out: self.left_out,
         })
     }
 }
@@ -187,6 +191,7 @@ fn parse_in(
             first_implausible: None,
             rounded: None,
             columns: Columns::new(places.values.len()),
+            left_out: 0,
             names: places.series.map(|_| Names::default()),
             latest: Vec::new(),
             places,
@@ -204,6 +209,7 @@ fn parse_in(
         unit: table.has_numbers.then_some(unit.unwrap_or(TimeUnit::Ns)),
         rounded: table.rounded,
         columns: table.columns,
+        left_out: table.left_out,
         value_names: table.places.value_names,
         names: table.names,
     })
@@ -220,6 +226,7 @@ struct PointTable {
     first_implausible: Option<String>,
     rounded: Option<Rounded>,
     columns: Columns,
+    left_out: usize,
     names: Option<Names>,
     /// The last timestamp of each series.
     latest: Vec<i64>,
@@ -233,6 +240,7 @@ struct Part {
     implausible: u64,
     first_implausible: Option<String>,
     rounded: Option<Rounded>,
+    left_out: usize,
     timestamps: Vec<i64>,
     /// The values of each column.
     values: Vec<Vec<f64>>,
@@ -290,29 +298,35 @@ impl Table for PointTable {
             self.note_implausible(part, cells);
         }
         self.places.add_values(line, cells, part)?;
+        // Points of a single column are kept only with a value, so that they need no copy later.
+        let is_point = match &mut part.values[..] {
+            [values] => values.pop_if(|value| value::is_missing(*value)).is_none(),
+            _ => true,
+        };
+        part.left_out += usize::from(!is_point);
         let number = match self.places.series {
             None => 0,
             Some(place) => {
                 let name = cells.cell(place).trim_ascii();
                 let number = part.names.number(name);
                 let number = number.map_err(|error| unnamed(error, name, line))?;
-                part.numbers.push(number);
+                part.numbers.extend(is_point.then_some(number));
                 number as usize
             }
         };
         if part.timestamps.is_empty() {
             part.has_numbers = time::is_number(cells.cell(self.places.timestamp).trim_ascii());
         }
-        part.timestamps.push(timestamp);
+        part.timestamps.extend(is_point.then_some(timestamp));
         match part.series.get_mut(number) {
             None => part.series.push(Series {
-                count: 1,
+                count: u32::from(is_point),
                 first: timestamp,
                 line,
                 latest: timestamp,
             }),
             Some(series) => {
-                series.count += 1;
+                series.count += u32::from(is_point);
                 let before = mem::replace(&mut series.latest, timestamp);
                 if self.demands.order && timestamp < before {
                     let name = self.places.series.map(|_| part.names.get(number));
@@ -338,6 +352,7 @@ impl Table for PointTable {
     fn add(&mut self, part: Part) -> Result<(), Fault> {
         self.has_numbers |= part.has_numbers;
         self.implausible += part.implausible;
+        self.left_out += part.left_out;
         if let Some(number) = part.first_implausible {
             keep(&mut self.first_implausible, number);
         }

@@ -73,11 +73,6 @@ impl Error {
         }
     }
 
-    /// Whether the text is empty, or only white space.
-    pub fn is_empty(&self) -> bool {
-        matches!(self.cause, Cause::Text(Problem::Empty))
-    }
-
     fn write_record(&self, f: &mut fmt::Formatter<'_>, record: u64) -> fmt::Result {
         write!(f, "record {}", record + 1)?;
         match self.name.as_str() {

@@ -24,7 +24,8 @@ pub struct BoxType {
 }
 
 impl BoxType {
-    /// Returns the type of boxes in the columns of these fields.
+    /// Returns the type of boxes in the columns of these fields. Columns of other types of numbers, or of
+    /// several, are `Float64`.
     ///
     /// # Errors
     /// A plan error if the columns are no boxes.
@@ -38,31 +39,32 @@ impl BoxType {
                     return plan_err!(
                         "box_overlap: column {names} of {table} is {other}, but boxes are a \
                          FixedSizeList of 4 or 6 Float32, Float64 or Int32, or 4 or 6 columns of \
-                         one of these types; arrow_cast({names}, 'FixedSizeList(6, Float32)') \
+                         numbers; arrow_cast({names}, 'FixedSizeList(6, Float32)') \
                          converts lists"
                     );
                 }
             },
-            [first, rest @ ..] => {
-                let coordinate = first.data_type();
-                if let Some(other) = rest.iter().find(|field| field.data_type() != coordinate) {
+            [first, ..] => {
+                let is_number =
+                    |data_type: &DataType| data_type.is_numeric() || data_type.is_null();
+                if let Some(other) = fields.iter().find(|field| !is_number(field.data_type())) {
                     return plan_err!(
-                        "box_overlap: column {} of {table} is {coordinate}, but column {} is {}: \
-                         all columns of a box must have one type",
-                        first.name(),
+                        "box_overlap: column {} of {table} is {}, and has to be a number: cast it in a view",
                         other.name(),
                         other.data_type()
                     );
                 }
-                (coordinate, fields.len())
+                let same = first.data_type();
+                let is_kept =
+                    is_coordinate(same) && fields.iter().all(|field| field.data_type() == same);
+                (
+                    if is_kept { same } else { &DataType::Float64 },
+                    fields.len(),
+                )
             }
             [] => return plan_err!("box_overlap: no columns of boxes are named for {table}"),
         };
-        let known = matches!(
-            coordinate,
-            DataType::Float32 | DataType::Float64 | DataType::Int32
-        );
-        if !known {
+        if !is_coordinate(coordinate) {
             return plan_err!(
                 "box_overlap: the boxes of {table} (columns: {names}) are of {coordinate}; cast \
                  them to Float32, Float64 or Int32"
@@ -79,6 +81,14 @@ impl BoxType {
             width,
         })
     }
+}
+
+/// Whether the library takes coordinates of this type.
+fn is_coordinate(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Float32 | DataType::Float64 | DataType::Int32
+    )
 }
 
 impl BoxColumns {

@@ -1,5 +1,7 @@
 //! Boxes in Arrow columns, as the views that the library takes.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, RecordBatch};
 use datafusion::arrow::buffer::{NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::{
@@ -10,6 +12,8 @@ use gridstride::box_overlap::Coordinate;
 use gridstride::ndarray::ArrayView2;
 
 use super::box_type::BoxColumns;
+use super::parameters::NAME;
+use crate::exact::to_float64;
 
 /// A type of coordinates in Arrow and in the library: `f32`, `f64` or `i32`.
 pub trait ArrowCoordinate: Coordinate + ArrowNativeType + PartialOrd + Into<f64> {
@@ -95,7 +99,7 @@ impl<T: ArrowCoordinate> Boxes<T> {
         let arrays: Vec<&ArrayRef> = columns.columns.iter().map(|&i| batch.column(i)).collect();
         let (numbers, width, nulls) = match arrays[..] {
             [list] => list_of_boxes::<T>(list)?,
-            _ => interleaved::<T>(&arrays),
+            _ => interleaved::<T>(columns, batch)?,
         };
         let boxes = match nulls.filter(|nulls| nulls.null_count() > 0) {
             None => Boxes {
@@ -210,9 +214,19 @@ fn complete(numbers: Option<&NullBuffer>, width: usize) -> Option<NullBuffer> {
     Some(NullBuffer::from_iter((0..rows).map(complete)))
 }
 
-fn interleaved<T: ArrowCoordinate>(columns: &[&ArrayRef]) -> Rows<T> {
-    let width = columns.len();
-    let columns: Vec<_> = columns
+fn interleaved<T: ArrowCoordinate>(columns: &BoxColumns, batch: &RecordBatch) -> Result<Rows<T>> {
+    let width = columns.columns.len();
+    let converted = columns.columns.iter().map(|&place| {
+        let column = batch.column(place);
+        match *column.data_type() == T::Arrow::DATA_TYPE {
+            true => Ok(Arc::clone(column)),
+            // Of several types, or of none of the library's.
+            false => to_float64(column, batch.schema_ref().field(place).name())
+                .map_err(|error| error.context(format!("{NAME}: {}", columns.table))),
+        }
+    });
+    let converted = converted.collect::<Result<Vec<_>>>()?;
+    let columns: Vec<_> = converted
         .iter()
         .map(|column| column.as_primitive::<T::Arrow>())
         .collect();
@@ -228,7 +242,7 @@ fn interleaved<T: ArrowCoordinate>(columns: &[&ArrayRef]) -> Rows<T> {
         .fold(None, |nulls: Option<NullBuffer>, column| {
             NullBuffer::union(nulls.as_ref(), column.nulls())
         });
-    (numbers.into(), width, nulls)
+    Ok((numbers.into(), width, nulls))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Box overlap: a join of two tables on their axis-aligned boxes.
 //!
 //! A box is a `FixedSizeList` of 6 numbers, minX, minY, minZ, maxX, maxY, maxZ, or of 4 without Z,
-//! or as many columns, of `Float32`, `Float64` or `Int32`. Two boxes overlap as
+//! or as many columns, of `Float32`, `Float64` or `Int32`. Columns of other numbers, or of several
+//! types, are read as `Float64`; an integer that it would round is an error. Two boxes overlap as
 //! [`gridstride::box_overlap`] defines: touching counts, infinite limits are valid, NaN and a
 //! minimum above its maximum are errors. A null box, and a box with a null number, overlaps
 //! nothing.

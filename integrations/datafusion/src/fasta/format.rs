@@ -83,7 +83,7 @@ impl FileFormat for FastaFormat {
     ) -> Result<SchemaRef> {
         // DataFusion leaves out files without bytes.
         if files.is_empty() {
-            return plan_err!("fasta: the file has no bytes: copy or download it again");
+            return plan_err!("fasta: the file is empty: copy or download it again");
         }
         Ok(super::schema())
     }

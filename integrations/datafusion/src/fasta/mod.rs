@@ -24,8 +24,9 @@
 //! Files are read in parallel, each file by one partition, and only the columns that a query needs
 //! are built. A batch ends after the session's batch size or 64 MiB of text, so that memory stays
 //! bounded by the largest record. A damaged file gives an error with the file, the record, the
-//! line and the reason. So does a file of bgzip without its last block, which is empty. A file without bytes is
-//! refused, as the rest of a copy that failed; a compressed file of empty text has no rows.
+//! line and the reason. So does a file without
+//! records, as the rest of a copy that failed. A file of bgzip without its last block, which is empty, and
+//! bytes behind a compressed text are warnings in the log.
 
 mod columns;
 mod format;

@@ -31,17 +31,10 @@ pub async fn open(
 /// in the log.
 ///
 /// # Errors
-/// If the file cannot be read, has no bytes, or is compressed in a way that is not read.
-pub fn decompressed(mut raw: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Read + Send>> {
-    let mut first = Vec::new();
-    raw.by_ref().take(1).read_to_end(&mut first)?;
-    if first.is_empty() {
-        let message = "it has no bytes: copy or download it again";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-    }
-    let whole = Box::new(Cursor::new(first).chain(raw));
+/// If the file cannot be read, or is compressed in a way that is not read.
+pub fn decompressed(raw: Box<dyn Read + Send>, name: &str) -> io::Result<Box<dyn Read + Send>> {
     let monitor = Monitor::new(|_| (), |warning| log::warn!("{warning}"));
-    let text = files::decompressed(whole, name, &monitor);
+    let text = files::decompressed(raw, name, &monitor);
     text.map_err(|error| io::Error::other(format!("{error:#}")))
 }
 

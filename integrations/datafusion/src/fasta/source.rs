@@ -218,8 +218,6 @@ fn read(
         match next() {
             Ok(true) => {}
             Ok(false) | Err(Stop::Closed) => return Ok(()),
-            // A compressed file of an empty text is a table without rows.
-            Err(Stop::Wrong(error)) if error.is_empty() => return Ok(()),
             Err(Stop::Wrong(error)) => {
                 return Err(match error.source() {
                     Some(cause) => fail(&format_args!("{error}: {cause}")),

@@ -183,7 +183,7 @@ async fn require_files(
         while let Some(file) = files.try_next().await? {
             if file.size == 0 {
                 return plan_err!(
-                    "fasta: '/{}' has no bytes: copy or download it again, or remove it",
+                    "fasta: /{}, the file is empty: copy or download it again, or remove it",
                     file.location
                 );
             }

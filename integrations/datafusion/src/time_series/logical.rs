@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, plan_err};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
@@ -24,6 +24,7 @@ use super::options::TimeBucketOptions;
 use super::parameters::{ColumnNames, Methods, SERIES, TIMESTAMP, TimeBucketParameters, VALUE};
 use super::sort::SeriesSortExec;
 use crate::config::GridstrideConfig;
+use crate::exact::exact_float64;
 use crate::volatile::{self, Planning};
 
 /// Statistics of the values in buckets of time, one row for each series and bucket.
@@ -56,7 +57,15 @@ pub(super) fn plan(input: LogicalPlan, call: Call<'_>) -> Result<LogicalPlan> {
         Ok(data_type) => Ok(data_type),
         Err(error) => Err(error.context(format!("time_buckets: column {column:?}"))),
     };
-    let unit = Resolution::of(call.timestamp, &type_of(call.timestamp)?)?;
+    // A column without any value, as of a CSV file with a header alone.
+    let timestamp = match type_of(call.timestamp)? {
+        DataType::Null => cast(
+            ident(call.timestamp),
+            DataType::Timestamp(TimeUnit::Nanosecond, None),
+        ),
+        _ => ident(call.timestamp),
+    };
+    let unit = Resolution::of(call.timestamp, &timestamp.get_type(input.schema())?)?;
     let every = unit.every(call.timestamp, call.every)?;
     let mut options = call.options;
     let origin = match options.origin.take() {
@@ -71,12 +80,18 @@ pub(super) fn plan(input: LogicalPlan, call: Call<'_>) -> Result<LogicalPlan> {
                 "time_buckets: series column {series:?} is of type {data_type}, and has to be a text, a number or another simple type"
             );
         }
-        columns.push(ident(series).alias(SERIES));
+        let name = match data_type {
+            DataType::Null => cast(ident(series), DataType::Utf8),
+            _ => ident(series),
+        };
+        columns.push(name.alias(SERIES));
     }
-    columns.push(ident(call.timestamp).alias(TIMESTAMP));
+    columns.push(timestamp.alias(TIMESTAMP));
     let value = match type_of(call.value)? {
         DataType::Float32 | DataType::Float64 => ident(call.value),
-        number if number.is_numeric() => cast(ident(call.value), DataType::Float64),
+        number if number.is_numeric() || number.is_null() => {
+            exact_float64().call(vec![ident(call.value)])
+        }
         other => {
             return plan_err!(
                 "time_buckets: value column {:?} is of type {other}, and has to be a number: cast it in a view",

@@ -60,12 +60,8 @@ async fn planning_fails_with_a_sentence() {
             "have 3 numbers, but a box has 6",
         ),
         (
-            "'good', 'x0,y0,x1,id', 'bad', 'box'",
-            "column x0 of good is Float64, but column id is Int64",
-        ),
-        (
-            "'good', 'id,id,id,id', 'bad', 'box'",
-            "are of Int64; cast them to Float32, Float64 or Int32",
+            "'good', 'x0,y0,x1,list', 'bad', 'box'",
+            "and has to be a number: cast it in a view",
         ),
         (
             "'good', 'x0,y0,x0,x1,y1,x1', 'bad', 'box'",
