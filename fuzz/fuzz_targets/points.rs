@@ -55,6 +55,10 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
         }
         points.push((timestamp, value.to_bits()));
     }
+    // A row without a value is no point, though its timestamp has to be in order.
+    for points in series.values_mut() {
+        points.retain(|(_, value)| !value::is_missing(f64::from_bits(*value)));
+    }
     Some(series)
 }
 

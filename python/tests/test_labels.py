@@ -187,3 +187,13 @@ def test_no_points():
     for series in ([], np.array([], "U1"), pl.Series([], dtype=pl.String), pa.array([], pa.string()), pd.Series([], dtype="str")):
         found = aggregate([], np.zeros(0), 5, series=series)
         assert len(found.labels) == 0 and len(found["mean"]) == 0
+
+
+def test_dictionaries_of_integers_and_dates_keep_their_order() -> None:
+    for values in [pa.array([30, 10, 20]), pa.array([3, 1, 2], pa.date32()), pa.array(["c", "a", "b"])]:
+        column = pa.DictionaryArray.from_arrays([0, 1, 2, 1], values)
+        found = aggregate([0, 0, 0, 1], [1.0, 2.0, 3.0, 4.0], 10, "sum", series=column)
+        assert found["sum"].tolist() == [1.0, 6.0, 3.0]
+        chunks = pa.chunked_array([column[index : index + 1] for index in range(4)])
+        found = aggregate([0, 0, 0, 1], [1.0, 2.0, 3.0, 4.0], 10, "sum", series=chunks)
+        assert found["sum"].tolist() == [1.0, 6.0, 3.0]

@@ -43,7 +43,7 @@ pub fn groups(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
             let parts = chunks
                 .iter()
                 .map(|chunk| &chunk.as_primitive::<$type>().values()[..]);
-            return Ok(grouped_integers(&parts.collect::<Vec<_>>()));
+            return Ok(grouped_integers(&parts.collect::<Vec<_>>(), order));
         }};
     }
     macro_rules! floats {
@@ -80,7 +80,7 @@ pub fn groups(chunks: &[ArrayRef], order: Order) -> Result<Groups, Fault> {
             let ticks = chunks.iter().map(ticks).collect::<Option<Vec<_>>>();
             let ticks = ticks.ok_or_else(|| Fault::Type(data_type.to_string()))?;
             let parts = ticks.iter().map(|ticks| &ticks.values()[..]);
-            return Ok(grouped_integers(&parts.collect::<Vec<_>>()));
+            return Ok(grouped_integers(&parts.collect::<Vec<_>>(), order));
         }
     }
     Ok(grouped(&[words], order))

@@ -43,18 +43,18 @@ impl<K: Key> Keys<'_, K> {
     }
 }
 
-/// Groups equal integers in their order. Parts follow each other.
-pub fn grouped_integers<K: Key>(parts: &[&[K]]) -> Groups {
+/// Groups equal integers. Parts follow each other.
+pub fn grouped_integers<K: Key>(parts: &[&[K]], order: Order) -> Groups {
     let count = parts.iter().map(|part| part.len()).sum::<usize>();
     let words = parts.iter().flat_map(|part| part.iter());
     let words = words.map(|key| key.word());
     let (least, most) = words.clone().fold((u64::MAX, 0), |(least, most), word| {
         (least.min(word), most.max(word))
     });
-    // A table of all integers between them takes no more memory than the points.
+    // A table of all integers between them takes about as much memory as the points.
     let range = most.saturating_sub(least);
-    if count == 0 || range > count as u64 {
-        return grouped(&[Words(words.collect())], Order::Sorted);
+    if count == 0 || range > count as u64 || order == Order::Appearance {
+        return grouped(&[Words(words.collect())], order);
     }
     let parts = parts.iter().map(|&keys| Keys { keys, first: least });
     let parts = parts.collect::<Vec<_>>();
@@ -72,21 +72,15 @@ pub fn grouped_by_keys<K: Key>(
     groups: &[Option<u32>],
 ) -> Result<Groups, usize> {
     let count = parts.iter().map(|part| part.keys.len()).sum::<usize>();
-    // So that the tables of threads take less memory than the points.
+    // So that the tables of threads take less memory than the points. Each thread has one.
     let jobs = count / (8 * groups.len() + 1);
     let jobs = jobs.clamp(1, threads().current_num_threads());
-    let grain = count.div_ceil(jobs).max(GRAIN);
+    let length = count.div_ceil(jobs).max(GRAIN);
+    let jobs = 0..count.div_ceil(length);
     threads().install(|| {
-        let firsts = ranges(parts, grain).map(|(part, range, start)| {
-            let mut firsts = vec![usize::MAX; groups.len()];
-            for (&key, point) in part.keys[range].iter().zip(start..) {
-                match firsts.get_mut(part.index(key)) {
-                    Some(first) if *first == usize::MAX => *first = point,
-                    Some(_) => (),
-                    None => return Err(point),
-                }
-            }
-            Ok(firsts)
+        let firsts = jobs.into_par_iter().map(|job| {
+            let points = job * length..count.min((job + 1) * length);
+            firsts_of(parts, points, groups.len())
         });
         let firsts = firsts.collect::<Vec<_>>();
         let (mut missing, mut first_of) = (usize::MAX, vec![usize::MAX; groups.len()]);
@@ -129,18 +123,27 @@ pub fn grouped_by_keys<K: Key>(
     })
 }
 
-/// Returns the ranges of at most `grain` keys of each part, with the number of their first point.
-fn ranges<'a, 'k, K: Key>(
-    parts: &'a [Keys<'k, K>],
-    grain: usize,
-) -> impl ParallelIterator<Item = (&'a Keys<'k, K>, Range<usize>, usize)> {
+/// Returns the first of some points for each index of a key, `usize::MAX` if none has it, or the first
+/// point whose index is none of `count`.
+fn firsts_of<K: Key>(
+    parts: &[Keys<'_, K>],
+    points: Range<usize>,
+    count: usize,
+) -> Result<Vec<usize>, usize> {
+    let mut firsts = vec![usize::MAX; count];
     let mut start = 0;
-    let mut ranges = Vec::new();
     for part in parts {
-        let length = part.keys.len();
-        let from = (0..length).step_by(grain);
-        ranges.extend(from.map(|from| (part, from..length.min(from + grain), start + from)));
-        start += length;
+        let end = start + part.keys.len();
+        let range = points.start.clamp(start, end)..points.end.clamp(start, end);
+        let keys = &part.keys[range.start - start..range.end - start];
+        for (&key, point) in keys.iter().zip(range) {
+            match firsts.get_mut(part.index(key)) {
+                Some(first) if *first == usize::MAX => *first = point,
+                Some(_) => (),
+                None => return Err(point),
+            }
+        }
+        start = end;
     }
-    ranges.into_par_iter()
+    Ok(firsts)
 }

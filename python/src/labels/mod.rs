@@ -314,11 +314,11 @@ fn of_numpy<'py>(
     let groups = match kind {
         'i' => {
             let numbers = as_type("=i8")?.input::<i64, Ix1>(None)?;
-            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]]))
+            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]], Order::Sorted))
         }
         'u' | 'b' => {
             let numbers = as_type("=u8")?.input::<u64, Ix1>(None)?;
-            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]]))
+            py.detach(|| grouped_integers(&[&whole(numbers.view())[..]], Order::Sorted))
         }
         'f' if array.dtype().itemsize() <= 8 => {
             let numbers = as_type("=f8")?.input::<f64, Ix1>(None)?;
@@ -338,7 +338,7 @@ fn of_numpy<'py>(
             if let Some(index) = ticks.view().iter().position(|&tick| tick == i64::MIN) {
                 return missing_at(index);
             }
-            py.detach(|| grouped_integers(&[&whole(ticks.view())[..]]))
+            py.detach(|| grouped_integers(&[&whole(ticks.view())[..]], Order::Sorted))
         }
         'U' | 'S' if !array.is_empty() && array.dtype().itemsize() > 0 => {
             let native = dtype.call_method1("newbyteorder", ("=",))?;

@@ -49,7 +49,10 @@ pub fn find(
 ) -> Result<Vec<(&'static str, usize)>, Mismatch> {
     let plain_names: Vec<_> = names.iter().map(|name| plain(name)).collect();
     let called = |coordinate: usize, wanted: &[&str]| {
-        let is_wanted = |place: &usize| wanted.contains(&&*plain_names[*place]);
+        // A column that is read as one coordinate is no other one.
+        let is_wanted = |place: &usize| {
+            wanted.contains(&&*plain_names[*place]) && !given.contains(&Some(*place))
+        };
         let mut places = (0..names.len()).filter(is_wanted);
         let (first, second) = (places.next(), places.next());
         let Some(both) = first.zip(second) else {
@@ -112,6 +115,15 @@ mod tests {
         let names: Vec<_> = names.split(',').map(String::from).collect();
         let found = find(&names, [None; 6]).map_err(|mismatch| mismatch.what)?;
         Ok(found.into_iter().map(|(_, place)| place).collect())
+    }
+
+    #[test]
+    fn a_column_is_one_coordinate() {
+        let names = ["left", "top", "right", "bottom"].map(String::from);
+        let mut given = [None; 6];
+        given[1] = Some(1);
+        let error = find(&names, given).unwrap_err();
+        assert_eq!(error.what, "there is no column maxY");
     }
 
     #[test]

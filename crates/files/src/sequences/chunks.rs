@@ -23,6 +23,8 @@ pub(super) struct Chunk {
     pub starts_line: bool,
     /// Records of FASTQ that have been found on the way to the end.
     pub records: Vec<Plain>,
+    /// Whether the text is not read further, since something in it is wrong.
+    pub is_refused: bool,
     pub end: End,
 }
 
@@ -134,6 +136,7 @@ impl<R: Read> Chunks<R> {
                 format: self.format,
                 starts_line,
                 records,
+                is_refused: self.is_over && !is_last,
                 end: match self.is_over {
                     true if !is_last => End::Text,
                     _ => end,

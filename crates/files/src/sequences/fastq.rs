@@ -66,8 +66,9 @@ impl Plain {
     /// Finds a whole record at `start` without reading its qualities: their end follows from the
     /// length of the letters. Returns `None` if only [`first_record`] may tell.
     ///
-    /// If a line feed stands within the qualities, [`first_record`] refuses the record, so that the
-    /// text behind it is not parsed.
+    /// Another record has to follow. If a line feed stands within the qualities, [`first_record`] refuses
+    /// the record, or the text behind it: the end is wrong only if letters with blanks among them have as
+    /// many fewer qualities as there are bytes of a line behind these.
     pub(super) fn at(text: &[u8], start: usize) -> Option<Plain> {
         let line = |start: usize| Some(start..start + memchr(b'\n', text.get(start..)?)?);
         let header = line(start)?;
@@ -93,13 +94,20 @@ impl Plain {
             _ => 1,
         };
         let end = end + line_end;
-        let is_whole = is_record && text.get(end - 1) == Some(&b'\n');
+        let is_whole = is_record && text.get(end - 1..=end) == Some(b"\n@");
         is_whole.then_some(Plain {
             start,
             letters: letters.start,
             letters_end: letters.end,
             end,
         })
+    }
+
+    /// Returns the header without the blanks at its end.
+    pub(super) fn header<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        let header = &text[self.start + 1..self.letters - 1];
+        let last = header.iter().rposition(|byte| !is_blank(*byte));
+        &header[..last.map_or(0, |last| last + 1)]
     }
 
     /// Whether there is a quality for each letter, in one line.

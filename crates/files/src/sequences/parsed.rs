@@ -67,7 +67,8 @@ impl Parsed {
             Some(RecordFormat::Fastq) => parser.fastq(text, &chunk.records, &chunk.end),
             _ => parser.fasta(text, chunk.starts_line),
         };
-        self.problem = parsed.err();
+        // What was refused has to be an error, also if the parser finds other records.
+        self.problem = parsed.err().or(chunk.is_refused.then_some(Problem::NoPlus));
         self.is_last = is_end;
         if let End::Failed(error) = chunk.end {
             self.failed = Some(error);
@@ -128,7 +129,7 @@ impl Parser<'_> {
             if let Some(record) = plain.next_if(|record| record.start == at)
                 && record.has_qualities(text)
             {
-                self.begin_record(text[at + 1..record.letters - 1].trim_ascii_end())?;
+                self.begin_record(record.header(text))?;
                 self.parsed.lines += 1;
                 self.line(&text[record.letters..record.letters_end], false)?;
                 self.parsed.lines += 3;
