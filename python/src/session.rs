@@ -92,6 +92,14 @@ impl PySession {
         }
     }
 
+    /// Whether the session has ended. Waits for other calls without Python's lock.
+    fn has_ended(&self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            let session = self.session.lock();
+            session.unwrap_or_else(PoisonError::into_inner).is_none()
+        })
+    }
+
     fn lengths(&self) -> MutexGuard<'_, Lengths> {
         self.lengths.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,12 +218,7 @@ impl PyStream {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let some = |rows: Py<PyAny>| Ok((rows.bind(py).len()? > 0).then_some(rows));
-        let has_ended = self
-            .session
-            .session
-            .lock()
-            .is_ok_and(|session| session.is_none());
-        if has_ended {
+        if self.session.has_ended(py) {
             return Ok(None);
         }
         for sequence in self.sequences.bind(py).clone() {

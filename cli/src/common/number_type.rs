@@ -1,7 +1,7 @@
 //! The types of numbers.
 
 gridstride::choice! {
-    /// Types of numbers, of which a subcommand has some.
+    /// Types of numbers. Each subcommand takes some of them.
     pub enum NumberType("type") {
         /// 32-bit floating point.
         F32("f32"),

@@ -98,7 +98,7 @@ fn estimates_of_edit_distances() {
     );
     let legend = dims.iter().map(|dim| format!("dim {dim}, whole sequences"));
     says(&svg, &legend.collect::<Vec<_>>());
-    // Without a correlation: a pair without letters, whose sketches a warning says to be zero, and pairs
+    // Without a correlation: a pair without letters, whose sketches are zero with a warning, and pairs
     // that are all equal.
     for (name, text) in [("none", ">x\n"), ("equal", ">x\nACGT\n>y\nACGT\n")] {
         let file = folder.file(name, text);

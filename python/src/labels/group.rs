@@ -22,15 +22,17 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Gives the groups the numbers that `of_groups` has for them, instead of those in their order.
-    pub fn renumber(&mut self, of_groups: &Groups) {
-        let ranks = &of_groups.codes;
+    /// Numbers the groups anew: `order` has their numbers so far, in the new order.
+    pub fn reorder(&mut self, order: &[usize]) {
+        let mut ranks = vec![0; order.len()];
+        for (rank, &group) in order.iter().enumerate() {
+            ranks[group] = rank as u32;
+        }
         threads().install(|| {
             let codes = self.codes.par_iter_mut().with_min_len(GRAIN);
             codes.for_each(|code| *code = ranks[*code as usize]);
         });
-        let firsts = of_groups.firsts.iter().map(|&group| self.firsts[group]);
-        self.firsts = firsts.collect();
+        self.firsts = order.iter().map(|&group| self.firsts[group]).collect();
     }
 }
 

@@ -289,8 +289,9 @@ fn of_polars_categories<'py>(
     let mut labels = taken(series, &groups.firsts)?;
     if !is_enum {
         let texts = labels.call_method1("cast", (py.import("polars")?.getattr("String")?,))?;
-        let by_text = column(&texts)?;
-        py.detach(|| groups.renumber(&by_text));
+        // Each category has one text, so that the first point of a group is the category's number.
+        let by_text = column(&texts)?.firsts;
+        py.detach(|| groups.reorder(&by_text));
         labels = taken(series, &groups.firsts)?;
     }
     Ok(Series { groups, labels })

@@ -66,10 +66,6 @@ pub fn groups(
     let count = different.len();
     let mut groups = Groups { codes, firsts };
     if order == Order::Sorted {
-        let mut order_of = Groups {
-            codes: vec![0; count],
-            firsts: vec![0; count],
-        };
         let options = PyDict::new(py);
         options.set_item("key", different.getattr(intern!(py, "__getitem__"))?)?;
         let sorted = py.import("builtins")?.getattr("sorted")?;
@@ -81,12 +77,7 @@ pub fn groups(
             fault.set_cause(py, Some(error));
             fault
         })?;
-        for (rank, number) in sorted.try_iter()?.enumerate() {
-            let number = number?.extract::<usize>()?;
-            order_of.codes[number] = rank as u32;
-            order_of.firsts[rank] = number;
-        }
-        groups.renumber(&order_of);
+        groups.reorder(&sorted.extract::<Vec<usize>>()?);
     }
     Ok(groups)
 }

@@ -15,7 +15,7 @@ const OTHERS: [&[&str]; 6] = [
     &["zmax"],
 ];
 
-/// Why columns are not those of boxes.
+/// A coordinate without a column, or with two.
 #[derive(Debug)]
 pub struct Mismatch {
     /// A coordinate that has no column, or two.

@@ -1,11 +1,11 @@
-//! Texts whose first bytes are looked at.
+//! Readers that look at the first bytes of their input.
 
 use std::io::{self, Cursor, Read};
 use std::mem;
 
 use crate::text::BYTE_ORDER_MARK;
 
-/// A reader whose first bytes have been read, and come again.
+/// A reader that has read its first bytes ahead, and returns them first.
 pub struct Begun<R> {
     /// The first bytes, without those that have come again.
     pub start: Cursor<Vec<u8>>,

@@ -32,7 +32,7 @@ impl<'a> Header<'a> {
         self.options.has_header && self.options.columns.is_empty()
     }
 
-    /// Returns the names of the columns, of which there are none without a header.
+    /// Returns the names of the columns: none without a header.
     pub fn names(&self) -> Vec<String> {
         let count = if self.options.has_header {
             self.count()
