@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::mem;
 
 use arbitrary::Arbitrary;
 use csv::ByteRecord;
 use files::points::{Demands, parse, value};
-use files::records::{Header, TableOptions, column, sequential};
+use files::records::{Header, TableOptions, column, comparison, sequential};
 use files::time::{self, TimeUnit};
 use libfuzzer_sys::fuzz_target;
 
@@ -40,14 +41,17 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
     if names.is_none() {
         series.insert(String::new(), Vec::new());
     }
+    let mut start = header.position().expect("each record has one").byte() as usize;
     while reader.next(&mut record).ok()? {
         if record.len() != header.len() {
             return None;
         }
         let timestamp = time::parse(record[timestamps].trim_ascii(), TimeUnit::Ns).ok()?;
         let value = value::parse(record[values].trim_ascii()).ok()?;
-        let name = names.map_or(&b""[..], |place| record[place].trim_ascii());
-        let points = series.entry(String::from_utf8(name.to_vec()).ok()?);
+        let end = record.position().expect("each record has one").byte() as usize;
+        let read = &text[mem::replace(&mut start, end)..end.min(text.len())];
+        let name = names.map_or(Vec::new(), |place| comparison::names(read, b',').swap_remove(place));
+        let points = series.entry(String::from_utf8(name).ok()?);
         let points = points.or_default();
         let latest = points.last().map_or(i64::MIN, |(timestamp, _)| *timestamp);
         if demands.order && timestamp < latest || timestamp < demands.lowest {

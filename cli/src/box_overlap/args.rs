@@ -24,8 +24,9 @@ const TYPES: [NumberType; 3] = [NumberType::F32, NumberType::F64, NumberType::I3
 ///
 /// The header names the columns minX, minY, minZ, maxX, maxY, maxZ, in any case and order, or as usual
 /// otherwise: xmin, x_min, left, west or x1 for minX, and so on. Other columns are ignored, and
-/// --columns names others. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch overlap. Pairs are found and written slice by slice, so there may
-/// be more of them than fit in memory.
+/// --columns names others. Without minZ and maxZ the boxes are two-dimensional. Boxes that touch
+/// overlap. Pairs are found and written slice by slice, so there may be more of them than fit in
+/// memory.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

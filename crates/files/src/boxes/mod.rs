@@ -216,7 +216,7 @@ impl Columns {
             rows.rounded += u64::from(is_rounded);
         }
         if let Some(place) = self.id {
-            rows.ids.add(cells.cell(place).trim_ascii())?;
+            rows.ids.add(cells.name(place))?;
         }
         let row = &rows.numbers[start..];
         let axes = row.len() / 2;
@@ -301,6 +301,12 @@ mod tests {
             said("0,0,1,1\n"),
             "line 1: there is no column minX, minY, maxX, maxY: the columns are 0, 0, 1, 1; if the first line is a \
              record, give --no-header"
+        );
+        // Names that look like numbers make no record.
+        assert_eq!(
+            said("nan,inf,2024,20240131\n"),
+            "line 1: there is no column minX, minY, maxX, maxY: the columns are nan, inf, 2024, 20240131; --columns \
+             minX=NAME reads the column NAME as minX"
         );
         assert_eq!(
             said("left,top,right,bottom\n0,1,2,3\n"),

@@ -5,6 +5,9 @@ use crate::records::shown;
 /// The coordinates of a box with three axes, in the order in which boxes have them.
 pub const COORDINATES: [&str; 6] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"];
 
+/// The axes, as names of corners have them.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
 /// Other usual names of each, as [`plain`] returns them.
 const OTHERS: [&[&str]; 6] = [
     &["xmin", "left", "west"],
@@ -32,7 +35,8 @@ pub struct Mismatch {
 /// corners are looked for: `x0` and `x1`, or else `x1` and `x2`.
 ///
 /// # Errors
-/// If a coordinate has no column, or two with other usual names.
+/// If a coordinate has no column, or two with other usual names, and if there are corners of both kinds:
+/// `x0`, `x1` and `x2`.
 ///
 /// # Examples
 /// ```
@@ -72,11 +76,17 @@ pub fn find(
         }
     }
     if found.iter().all(Option::is_none) {
-        let is_zero = |name: &String| ["x0", "y0", "z0"].contains(&&**name);
-        let first = usize::from(!plain_names.iter().any(is_zero));
+        let has = |name: String| plain_names.contains(&name);
+        let first = usize::from(!AXES.iter().any(|axis| has(format!("{axis}0"))));
         for (i, place) in found.iter_mut().enumerate() {
-            let corner = format!("{}{}", ["x", "y", "z"][i % 3], first + i / 3);
-            *place = called(i, &[&corner])?;
+            let axis = AXES[i % 3];
+            if first == 0 && has(format!("{axis}2")) {
+                return Err(Mismatch {
+                    coordinate: COORDINATES[i],
+                    what: format!("corners are either {axis}0 and {axis}1 or {axis}1 and {axis}2"),
+                });
+            }
+            *place = called(i, &[&format!("{axis}{}", first + i / 3)])?;
         }
     }
     let is_flat = found[2].is_none() && found[5].is_none();
@@ -169,7 +179,15 @@ mod tests {
             ),
             ("minX,minY", "there is no column maxX, maxY"),
             ("minX,minY,maxX,maxY,zmax", "there is no column minZ"),
-            ("x0,y0,x2,y2", "there is no column maxX, maxY"),
+            ("x0,y0,x2,y2", "corners are either x0 and x1 or x1 and x2"),
+            (
+                "x0,y0,x1,y1,x2,y2",
+                "corners are either x0 and x1 or x1 and x2",
+            ),
+            (
+                "x0,y0,x1,y1,Y_2",
+                "corners are either y0 and y1 or y1 and y2",
+            ),
             ("a,b", "there is no column minX, minY, maxX, maxY"),
         ] {
             assert_eq!(places(names), Err(what.into()), "{names}");

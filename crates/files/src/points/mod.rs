@@ -307,7 +307,7 @@ impl Table for PointTable {
         let number = match self.places.series {
             None => 0,
             Some(place) => {
-                let name = cells.cell(place).trim_ascii();
+                let name = cells.name(place);
                 let number = part.names.number(name);
                 let number = number.map_err(|error| unnamed(error, name, line))?;
                 part.numbers.extend(is_point.then_some(number));

@@ -114,7 +114,7 @@ pub fn is_few(implausible: u64, all: u64) -> bool {
 /// Returns whether a number that is implausible in a unit looks like a date, such as 20240131, or is
 /// plausible in another unit. A single one is an error: it is no missing time.
 pub fn means_another(number: &str) -> bool {
-    date(number).is_some() || plausible_unit(number).is_some()
+    time::date_of(number).is_some() || plausible_unit(number).is_some()
 }
 
 /// Returns whether a time is from 1990 to 2100.
@@ -138,7 +138,7 @@ fn in_unit(number: &str, unit: TimeUnit) -> Option<i64> {
 /// Says that a number has no unit, and what it would mean in each.
 #[cold]
 pub fn untold(number: &str) -> String {
-    if let Some(date) = date(number) {
+    if let Some(date) = time::date_of(number) {
         return format!(
             "the timestamp {number} looks like the date {date}: write it as {date}T00:00:00Z, or say by \
              --unit in which unit since 1970 it is"
@@ -154,22 +154,6 @@ pub fn untold(number: &str) -> String {
          which",
         meanings.join(", ")
     )
-}
-
-/// Returns the date that a number as 20240131, 20240131120000, 202401311200 or 2024 looks like.
-fn date(number: &str) -> Option<String> {
-    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let part = |range: Range<usize>| number.get(range)?.parse::<u32>().ok();
-    let is_year = (1900..=2100).contains(&part(0..4)?);
-    let (month, day) = match number.len() {
-        4 => (1, 1),
-        8 | 12 | 14 => (part(4..6)?, part(6..8)?),
-        _ => return None,
-    };
-    let is_day = (1..=12).contains(&month) && (1..=31).contains(&day);
-    (is_year && is_day).then(|| format!("{}-{month:02}-{day:02}", &number[..4]))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The cells of a record.
 
 use csv::ByteRecord;
+use memchr::{memchr, memchr2};
 
 /// The cells of a record, as csv has read them or as they lie in a line without quotes.
 pub trait Cells {
@@ -9,15 +10,71 @@ pub trait Cells {
 
     /// Returns the text of a cell, with the blank space around it.
     fn cell(&self, place: usize) -> &[u8];
+
+    /// Returns the text of a cell that is a name: with the blank space that is in quotes, without other.
+    fn name(&self, place: usize) -> &[u8];
 }
 
-impl Cells for ByteRecord {
+/// A record as csv has read it, and the text that it was read from.
+pub struct Quoted<'a> {
+    pub record: &'a ByteRecord,
+    pub text: &'a [u8],
+    pub delimiter: u8,
+}
+
+impl Cells for Quoted<'_> {
     fn count(&self) -> usize {
-        self.len()
+        self.record.len()
     }
 
     fn cell(&self, place: usize) -> &[u8] {
-        &self[place]
+        &self.record[place]
+    }
+
+    fn name(&self, place: usize) -> &[u8] {
+        let cell = self.cell(place);
+        let trimmed = cell.trim_ascii();
+        // Few names have blank space around them.
+        if trimmed.len() == cell.len() {
+            return cell;
+        }
+        let behind = self.behind_quote(place);
+        behind.map_or(trimmed, |behind| &cell[..cell.len() - behind])
+    }
+}
+
+impl Quoted<'_> {
+    /// Returns the length of the blank space behind the quotes of a cell, if something is in quotes.
+    fn behind_quote(&self, place: usize) -> Option<usize> {
+        // csv skips empty lines.
+        let start = self.text.iter().position(|&byte| byte != b'\n')?;
+        let mut rest = &self.text[start..];
+        for _ in 0..place {
+            rest = &rest[self.first_cell(rest).1 + 1..];
+        }
+        let (quoted, end) = self.first_cell(rest);
+        let behind = &rest[quoted?..end];
+        Some(behind.len() - behind.trim_ascii_end().len())
+    }
+
+    /// Returns where the quotes of the first cell end, if something is in quotes, and where the cell ends. As
+    /// csv reads cells, a quote that is not at the start is a character as any other.
+    fn first_cell(&self, text: &[u8]) -> (Option<usize>, usize) {
+        let mut at = 0;
+        if text.first() == Some(&b'"') {
+            at = 1;
+            while let Some(quote) = memchr(b'"', &text[at..]) {
+                at += quote + 1;
+                match text.get(at) {
+                    Some(b'"') => at += 1,
+                    _ => break,
+                }
+            }
+        }
+        let end = memchr2(self.delimiter, b'\n', &text[at..]);
+        // Nothing is within a pair of quotes.
+        let quoted = (at > 2).then_some(at);
+        (quoted, end.map_or(text.len(), |end| at + end))
     }
 }
 
@@ -29,9 +86,13 @@ impl Cells for Vec<&[u8]> {
     fn cell(&self, place: usize) -> &[u8] {
         self[place]
     }
+
+    fn name(&self, place: usize) -> &[u8] {
+        self[place].trim_ascii()
+    }
 }
 
-/// Adds a cell to the text of a table, in quotes if it has to be.
+/// Adds a cell to the text of a table, in quotes if it has to be, also for blank space around it.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -40,7 +101,7 @@ impl Cells for Vec<&[u8]> {
 /// ```
 pub fn add_cell(text: &mut Vec<u8>, cell: &[u8], delimiter: u8) {
     let needs_quotes = |byte: &u8| *byte == delimiter || b"\"\r\n".contains(byte);
-    if !cell.iter().any(needs_quotes) {
+    if !cell.iter().any(needs_quotes) && cell.trim_ascii().len() == cell.len() {
         text.extend_from_slice(cell);
         return;
     }

@@ -1,6 +1,7 @@
 //! Blocks parsed in parallel against csv's reader of the whole text, for tests and fuzzing.
 
 use std::io::{self, Cursor, Read};
+use std::mem;
 
 use anyhow::Result;
 use csv::ByteRecord;
@@ -8,7 +9,7 @@ use csv::ByteRecord;
 use super::table::read_blocks;
 use super::{Cells, Fault, Header, Table, TableOptions, line};
 
-/// Cells of records, each with its line in the file, or in the block where it was parsed.
+/// Cells of records, then the same cells as names, each record with its line in the file, or in the block where it was parsed.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
 
 /// All rows, up to one that begins with `bad`.
@@ -32,8 +33,10 @@ impl Table for AllRows {
                 what,
             });
         }
-        let cells = (0..cells.count()).map(|place| cells.cell(place).trim_ascii().to_vec());
-        part.push((line, cells.collect()));
+        let places = 0..cells.count();
+        let names = places.clone().map(|place| cells.name(place).to_vec());
+        let cells = places.map(|place| cells.cell(place).trim_ascii().to_vec());
+        part.push((line, cells.chain(names).collect()));
         Ok(())
     }
 
@@ -62,10 +65,13 @@ pub fn parallel(
 pub fn sequential(text: &[u8], delimiter: u8) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let mut reader = super::sequential(text, delimiter).unwrap();
     let (mut record, mut rows, mut width) = (ByteRecord::new(), Vec::new(), None);
+    let mut start = 0;
     while reader
         .next(&mut record)
         .map_err(|error| error.to_string())?
     {
+        let end = record.position().expect("each record has one").byte() as usize;
+        let read = &text[mem::replace(&mut start, end)..end.min(text.len())];
         let Some(width) = width else {
             width = Some(record.len());
             continue;
@@ -80,17 +86,46 @@ pub fn sequential(text: &[u8], delimiter: u8) -> Result<Vec<Vec<Vec<u8>>>, Strin
             let what = String::from_utf8_lossy(&record[0]).into_owned();
             return Err(format!("line {line}, column first: {what}"));
         }
-        rows.push(
-            record
-                .iter()
-                .map(|cell| cell.trim_ascii().to_vec())
-                .collect(),
-        );
+        let cells = record.iter().map(|cell| cell.trim_ascii().to_vec());
+        rows.push(cells.chain(names(read, delimiter)).collect());
     }
     match width {
         None => Err("the file is empty".into()),
         Some(_) => Ok(rows),
     }
+}
+
+/// Returns the cells of the last record of a text, with the blank space that is in quotes, without other.
+pub fn names(text: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+    // Of each byte, whether it is in quotes.
+    let (mut cells, mut last) = (vec![Vec::new()], Vec::new());
+    let (mut is_start, mut is_quoted) = (true, false);
+    let mut bytes = text.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        let was_start = mem::replace(&mut is_start, false);
+        let cell = cells.last_mut().expect("there is one");
+        match byte {
+            b'"' if was_start => is_quoted = true,
+            b'"' if is_quoted && bytes.next_if_eq(&b'"').is_none() => is_quoted = false,
+            _ if is_quoted => cell.push((byte, true)),
+            b'\n' => last = mem::replace(&mut cells, vec![Vec::new()]),
+            _ if byte == delimiter => cells.push(Vec::new()),
+            _ => cell.push((byte, false)),
+        }
+        is_start = !is_quoted && (byte == b'\n' || byte == delimiter);
+    }
+    // Without a line end behind the record.
+    let cells = if text.ends_with(b"\n") { last } else { cells };
+    let name = |cell: Vec<(u8, bool)>| {
+        let is_kept = |&(byte, is_quoted): &(u8, bool)| is_quoted || !byte.is_ascii_whitespace();
+        let start = cell.iter().position(is_kept).unwrap_or(cell.len());
+        let end = cell
+            .iter()
+            .rposition(is_kept)
+            .map_or(start, |last| last + 1);
+        cell[start..end].iter().map(|(byte, _)| *byte).collect()
+    };
+    cells.into_iter().map(name).collect()
 }
 
 /// A source that gives a few bytes at a time.

@@ -5,6 +5,7 @@ use csv::ByteRecord;
 
 use super::{ColumnName, TableOptions, shown};
 use crate::text::{RETURN_IN_HEADER, UTF16, is_utf16};
+use crate::time;
 
 /// The most columns that a message lists.
 const LISTED: usize = 20;
@@ -129,7 +130,6 @@ impl<'a> Header<'a> {
     /// Returns an error about the column that is read as `role`: what is wrong, the columns, and what to
     /// do.
     pub fn refused(&self, what: &str, role: &str) -> Error {
-        let is_number = |cell: &[u8]| fast_float2::parse::<f64, _>(cell.trim_ascii()).is_ok();
         let remedy = match self.options.has_header {
             true if self.other_delimiter().is_some() => String::new(),
             true if self.record.iter().any(is_number) => {
@@ -211,6 +211,14 @@ pub fn column(header: &ByteRecord, name: &str) -> Result<Option<usize>> {
         bail!("there are two columns {}", shown(name.as_bytes()));
     }
     Ok(first)
+}
+
+/// Returns whether a cell is rather a number than the name of a column: names may be `nan`, `inf`, or
+/// years and dates such as 2024.
+fn is_number(cell: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(cell.trim_ascii());
+    let number = fast_float2::parse::<f64, _>(&*text);
+    number.is_ok_and(f64::is_finite) && time::date_of(&text).is_none()
 }
 
 /// Returns the only place of a role, if there is one.

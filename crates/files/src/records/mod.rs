@@ -79,9 +79,11 @@ impl<R: Read> Sequential<R> {
         let line = self.reader.position().line();
         self.reader.get_mut().get_mut().0.left = self.longest + 1;
         let read = next_record(&mut self.reader, &mut self.next);
-        read.map_err(|error| match self.reader.get_ref().get_ref().0.left {
-            0 => endless(line, self.longest),
-            _ => error.into(),
+        read.map(|start| start.is_some()).map_err(|error| {
+            match self.reader.get_ref().get_ref().0.left {
+                0 => endless(line, self.longest),
+                _ => error.into(),
+            }
         })
     }
 }
@@ -125,16 +127,23 @@ fn reader<R: Read>(text: R, delimiter: u8) -> Reader<R> {
         .from_reader(text)
 }
 
-/// Reads the next record and skips blank lines. Returns false at the end of the text.
-fn next_record(reader: &mut Reader<impl Read>, record: &mut ByteRecord) -> csv::Result<bool> {
-    while reader.read_byte_record(record)? {
+/// Reads the next record and skips blank lines. Returns the byte from which on it was read, or `None` at
+/// the end of the text.
+fn next_record(
+    reader: &mut Reader<impl Read>,
+    record: &mut ByteRecord,
+) -> csv::Result<Option<usize>> {
+    loop {
+        let start = reader.position().byte() as usize;
+        if !reader.read_byte_record(record)? {
+            return Ok(None);
+        }
         if record.len() > 1 || !record[0].trim_ascii().is_empty() {
             // csv's own is before the blank lines.
             record.set_position(Some(reader.position().clone()));
-            return Ok(true);
+            return Ok(Some(start));
         }
     }
-    Ok(false)
 }
 
 /// The line where a record begins.

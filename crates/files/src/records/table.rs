@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::{Block, Stop, lines};
+use super::cells::Quoted;
 use super::{Cells, Header, OPEN_QUOTE, TableOptions, endless, line, next_record, reader};
 
 /// Bytes of text that a thread parses in one go.
@@ -145,7 +146,7 @@ struct First {
 fn take_first(block: &mut Block, options: &TableOptions) -> Result<Option<First>> {
     let delimiter = options.delimiter;
     let (mut reader, mut record) = (block_reader(&block.text, delimiter), ByteRecord::new());
-    if !next_record(&mut reader, &mut record)? {
+    if next_record(&mut reader, &mut record)?.is_none() {
         return Ok(None);
     }
     let line = line_in_block(&record);
@@ -251,10 +252,18 @@ impl<T: Table> Parser<'_, T> {
 
     /// Parses a text with quotes.
     fn quoted(&mut self, text: &[u8]) -> Result<(), Fault> {
-        let mut reader = block_reader(text, self.options.delimiter);
+        let delimiter = self.options.delimiter;
+        let mut reader = block_reader(text, delimiter);
         let mut record = ByteRecord::new();
-        while next_record(&mut reader, &mut record).expect("memory can be read") {
-            self.record(line_in_block(&record), &record)?;
+        while let Some(start) = next_record(&mut reader, &mut record).expect("memory can be read") {
+            // One byte is before the block.
+            let place = start.saturating_sub(1)..reader.position().byte() as usize - 1;
+            let quoted = Quoted {
+                record: &record,
+                text: &text[place],
+                delimiter,
+            };
+            self.record(line_in_block(&record), &quoted)?;
         }
         Ok(())
     }

@@ -78,6 +78,23 @@ fn all_block_sizes() {
     }
 }
 
+/// Names keep the blank space that is in quotes.
+#[test]
+fn quoted_names_keep_blanks() {
+    let text = "a,b\n\"  x\" , \" y \"\n\n\n\"\t\"\" \"z ,\" \"\r\n z , w\r\n\"\n,\",\"\"";
+    let rows = [
+        ["x", "\" y \"", "  x", "\" y \""],
+        ["\" z", "", "\t\" z", " "],
+        ["z", "w", "z", "w"],
+        [",", "", "\n,", ""],
+    ];
+    let rows = rows.map(|row| row.map(|cell| cell.as_bytes().to_vec()).to_vec());
+    assert_eq!(sequential(text.as_bytes(), b',').unwrap(), rows);
+    for size in 1..text.len() + 2 {
+        check(text.as_bytes(), size, usize::MAX, b',');
+    }
+}
+
 /// The error names the line where the record begins, after all faults before it.
 #[test]
 fn quotes_that_are_not_closed_are_refused() {

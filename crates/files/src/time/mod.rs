@@ -5,5 +5,5 @@ mod timestamp;
 
 pub use duration::{DAY, Every, SECOND, duration};
 pub use timestamp::{
-    LEAP_SECOND, TimeUnit, is_number, parse, parse_in, point, timestamp, without_exponent,
+    LEAP_SECOND, TimeUnit, date_of, is_number, parse, parse_in, point, timestamp, without_exponent,
 };

@@ -1,6 +1,7 @@
 //! Times since 1970, nanoseconds in an i64, as text.
 
 use std::num::IntErrorKind;
+use std::ops::Range;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -34,21 +35,49 @@ impl TimeUnit {
     }
 }
 
+/// The sentence of a text that is no time, where numbers are these.
+macro_rules! neither {
+    ($number:literal) => {
+        concat!(
+            "is neither ",
+            $number,
+            " since 1970 nor a time as 2026-01-31T12:00:00Z"
+        )
+    };
+}
+
 /// What a text is not that is no time.
 fn neither(unit: Option<TimeUnit>) -> &'static str {
     match unit {
-        None => "is neither a number since 1970 nor a time as 2026-01-31T12:00:00Z",
-        Some(TimeUnit::S) => "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
-        Some(TimeUnit::Ms) => {
-            "is neither milliseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
-        }
-        Some(TimeUnit::Us) => {
-            "is neither microseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
-        }
-        Some(TimeUnit::Ns) => {
-            "is neither nanoseconds since 1970 nor a time as 2026-01-31T12:00:00Z"
-        }
+        None => neither!("a number"),
+        Some(TimeUnit::S) => neither!("seconds"),
+        Some(TimeUnit::Ms) => neither!("milliseconds"),
+        Some(TimeUnit::Us) => neither!("microseconds"),
+        Some(TimeUnit::Ns) => neither!("nanoseconds"),
     }
+}
+
+/// Returns the date that a number as 20240131, 20240131120000, 202401311200 or 2024 looks like.
+///
+/// ```
+/// use files::time::date_of;
+///
+/// assert_eq!(date_of("20240131").as_deref(), Some("2024-01-31"));
+/// assert_eq!(date_of("20241331"), None);
+/// ```
+pub fn date_of(number: &str) -> Option<String> {
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |range: Range<usize>| number.get(range)?.parse::<u32>().ok();
+    let is_year = (1900..=2100).contains(&part(0..4)?);
+    let (month, day) = match number.len() {
+        4 => (1, 1),
+        8 | 12 | 14 => (part(4..6)?, part(6..8)?),
+        _ => return None,
+    };
+    let is_day = (1..=12).contains(&month) && (1..=31).contains(&day);
+    (is_year && is_day).then(|| format!("{}-{month:02}-{day:02}", &number[..4]))
 }
 
 /// Parses a time: a number since 1970, in a unit, or RFC 3339.
