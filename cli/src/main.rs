@@ -22,7 +22,8 @@ mod vector_add;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::builder::UnknownArgumentValueParser;
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use common::report::{self, Mode, UsageError};
 
@@ -134,8 +135,28 @@ fn with_exit_codes(command: clap::Command) -> clap::Command {
     command.after_help(help).mut_subcommands(with_exit_codes)
 }
 
+/// Says what to write instead of options that are called as columns, for which clap would suggest others.
+fn with_hints(command: clap::Command) -> clap::Command {
+    let hint = |role: &'static str, id: &'static str| {
+        let hint = format!("'--columns {role}=NAME' reads the column NAME as {role}");
+        Arg::new(id)
+            .long(role)
+            .hide(true)
+            .num_args(0..=1)
+            .default_missing_value("")
+            .value_parser(UnknownArgumentValueParser::suggest(hint))
+    };
+    command.mut_subcommand("time-series", |command| {
+        command.args([
+            hint("series", "series_column"),
+            hint("timestamp", "timestamp_column"),
+            hint("value", "value_column"),
+        ])
+    })
+}
+
 fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let matches = with_hints(command()).get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     report::exit_code(cli.global.mode().and_then(|mode| {
         report::set_mode(mode);

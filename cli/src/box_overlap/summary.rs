@@ -159,9 +159,12 @@ impl report::Summary for Summary {
             text,
             "pairs: {pairs}, at most {most} of one box of {set}{with}"
         )?;
-        if let (Some(out), Some(Join { columns, rows })) = (&self.out, &self.join) {
-            let columns = columns.join(", ");
-            writeln!(text, "{out}: {rows} rows, with {columns} of set1")?;
+        match (&self.out, &self.join) {
+            (Some(out), Some(Join { columns, rows })) => {
+                let columns = columns.join(", ");
+                writeln!(text, "{out}: {rows} rows, with {columns} of set1")?;
+            }
+            (out, _) => report::add_files(text, &[("pairs", out)]),
         }
         if let Some(Matrix {
             path,
@@ -174,6 +177,7 @@ impl report::Summary for Summary {
                 "{path}: {boxes_above_limit} boxes have more pairs{with} than the limit of {limit}"
             )?;
         }
+        report::add_files(text, &[("plot", &self.plot)]);
         writeln!(
             text,
             "{:.3} ms, on {}: reading {:.3} ms, searching {:.3} ms, writing {:.3} ms, and while reading opening \

@@ -49,6 +49,15 @@ pub trait Summary: Serialize {
     fn write_table(&self, text: &mut String) -> fmt::Result;
 }
 
+/// Appends a line for each output file that there is: what is in which.
+pub fn add_files(text: &mut String, files: &[(&str, &Option<String>)]) {
+    for (what, path) in files {
+        if let Some(path) = path {
+            *text += &format!("{what} in {path}\n");
+        }
+    }
+}
+
 /// Prints a summary in the mode of the process, on stdout unless a result goes there.
 pub fn show(summary: &impl Summary) -> Result<()> {
     if mode() == Mode::Table {

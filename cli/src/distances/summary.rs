@@ -202,6 +202,7 @@ impl report::Summary for Summary {
                 self.pairs
             )?,
         }
+        report::add_files(text, &[("distances", &self.out)]);
         writeln!(
             text,
             "{:.3} ms, on {}: reading {:.3} ms, computing {:.3} ms, writing {:.3} ms, and while reading opening the \

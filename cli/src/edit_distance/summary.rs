@@ -221,6 +221,7 @@ impl report::Summary for Summary<'_> {
             }
             writeln!(text)?;
         }
+        report::add_files(text, &[("distances", &self.out), ("plot", &self.plot)]);
         writeln!(
             text,
             "{:.3} ms, on {}: reading {:.3} ms, edit distances {:.3} ms ({:.1} billion cells a second), sketches {:.3} \

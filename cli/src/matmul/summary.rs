@@ -192,6 +192,7 @@ impl report::Summary for Summary {
             true => writeln!(text, "in the host's memory: {calls}")?,
         }
         writeln!(text, "{}", found(&self.check, rows))?;
+        report::add_files(text, &[("product", &self.out)]);
         let matrices = match self.is_read {
             true => "reading the matrices",
             false => "making the matrices",

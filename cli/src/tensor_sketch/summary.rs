@@ -185,6 +185,16 @@ impl report::Summary for Summary<'_> {
             text,
             "sketches: {sketches}, tuple {tuple}, dim {dim}, {number}, {origin}{normalised}"
         )?;
+        let files = [
+            ("sketches", &self.out),
+            ("names", &self.out_names),
+            ("numbers of windows", &self.out_windows),
+            ("distances", &self.distances),
+            ("tree", &self.tree),
+            ("plot", &self.plot),
+            ("plot of the tree", &self.plot_tree),
+        ];
+        report::add_files(text, &files);
         let skipped = match self.skipped {
             0 => String::new(),
             count => format!(", {count} characters skipped,"),

@@ -33,6 +33,7 @@ use crate::common::progress::{phase, reading};
 use crate::common::repeated::refuse_repeated;
 use crate::common::report::{self, UsageError, timed};
 use args::Args;
+use series::Series;
 use summary::{Run, Summary, Times};
 
 /// Runs the subcommand.
@@ -43,17 +44,17 @@ pub fn run(args: &Args) -> Result<()> {
             refuse_existing(&[out], args.force)?;
             generate::run(out, count, args.seed)
         }
-        (Some(series), Some(every), ..) => aggregate(args, series, every),
+        (Some(path), Some(every), ..) => aggregate(args, path, every),
         _ => bail!(UsageError("a file and --every are needed".into())),
     }
 }
 
-fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
+fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
     let outputs = [
         ("--out", args.out.as_deref(), Format::Csv),
         ("--plot", args.plot.as_deref(), Format::Picture),
     ];
-    check_outputs(&outputs, &[series])?;
+    check_outputs(&outputs, &[path])?;
     refuse_repeated("--methods", &args.methods)?;
     if let Some(fill) = &args.fill {
         let checked = fill.check("--fill", &args.methods);
@@ -65,16 +66,16 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     let mut out = args.out.as_deref().map(create).transpose()?;
     let plot = args.plot.as_deref().map(create).transpose()?;
 
-    let source = match series == Path::new("-") {
+    let source = match path == Path::new("-") {
         true => "stdin".into(),
-        false => series.display().to_string(),
+        false => path.display().to_string(),
     };
     let start = Instant::now();
     let demands = Demands {
         zone: args.zone.clone(),
         ..Demands::new(args.unit, !args.sort, every.nanoseconds, origin)
     };
-    let owned = series.to_owned();
+    let owned = path.to_owned();
     let read = move || {
         reading([&owned], |monitor| {
             Rows::read(&owned, demands, &options, monitor)
@@ -94,11 +95,11 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
             unit.name()
         ));
     }
-    let points = timed(&mut times.grouping, || {
-        phase("grouping", || rows.group().and_then(series::of_columns))
+    let series = timed(&mut times.grouping, || {
+        phase("grouping", || rows.group().and_then(Series::of_columns))
     })?;
     // A missing value is no point.
-    let column = timed(&mut times.grouping, || points.column(0));
+    let column = timed(&mut times.grouping, || series.points.column(0));
     let found = timed(&mut times.aggregating, || {
         phase("aggregating", || {
             args.aggregation(every, origin).aggregate_series(
@@ -120,12 +121,12 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
     })?;
     if let Some(file) = &mut out {
         timed(&mut times.writing, || {
-            results::write(file, &points, &found, args.time_format)
+            results::write(file, &series, &found, args.time_format)
         })?;
     }
     if let Some(mut file) = plot {
         timed(&mut times.plotting, || {
-            let draw = || plot::draw(&source, every, &points, &found);
+            let draw = || plot::draw(&source, every, &series, &found);
             let text = phase("plotting", draw)?;
             file.write_picture(&text)?;
             file.publish()
@@ -139,7 +140,7 @@ fn aggregate(args: &Args, series: &Path, every: &Every) -> Result<()> {
         args,
         every,
         source: &source,
-        points: &points,
+        series: &series,
         column: &column,
         unit,
         devices: &devices,

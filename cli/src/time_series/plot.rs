@@ -16,6 +16,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::number::rounded;
+use super::series::Series;
 use super::thinned::{self, Place};
 use super::time_axis::TimeAxis;
 
@@ -93,7 +94,8 @@ struct Drawn<'a> {
 }
 
 /// Draws the series, of more than [`SERIES`] the first ones, as SVG.
-pub fn draw(source: &str, every: &Every, points: &Points, found: &Aggregates) -> Result<String> {
+pub fn draw(source: &str, every: &Every, all: &Series, found: &Aggregates) -> Result<String> {
+    let points = &all.points;
     let strips = strips(found.methods());
     let count = points.series_count().min(SERIES);
     let name = points.names.as_ref().map_or(0, |_| NAME);
@@ -116,10 +118,10 @@ pub fn draw(source: &str, every: &Every, points: &Points, found: &Aggregates) ->
             };
             let (area, below) = rest.split_vertically(of_series);
             let (head, area) = area.split_vertically(name);
-            if let Some(names) = &points.names {
+            if let Some(title) = all.title(series) {
                 let font = ("sans-serif", 15).into_font().style(FontStyle::Bold);
                 head.draw_text(
-                    &shortened(&names[series], SERIES_NAME),
+                    &shortened(&title, SERIES_NAME),
                     &font.color(&BLACK),
                     (LEFT as i32, 6),
                 )?;

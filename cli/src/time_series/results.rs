@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
-use files::points::Points;
 use files::records::add_cell;
 use files::time::timestamp;
 use gridstride::time_series::Aggregates;
 
 use super::args::TimeFormat;
 use super::number;
+use super::series::Series;
 use crate::common::output::OutputFile;
 use crate::common::progress;
 
@@ -21,14 +21,12 @@ const TAKEN: &str = "memory takes all";
 /// Adds the header and a line for each bucket.
 pub fn write(
     file: &mut OutputFile,
-    points: &Points,
+    series: &Series,
     found: &Aggregates,
     format: TimeFormat,
 ) -> Result<()> {
-    let mut names = vec!["timestamp".to_owned()];
-    if points.names.is_some() {
-        names.insert(0, "series".into());
-    }
+    let names = series.labels().map(|(name, _)| name);
+    let mut names: Vec<_> = names.chain(["timestamp"]).map(str::to_owned).collect();
     names.extend(found.methods().iter().map(ToString::to_string));
     // The shortest lines have a digit for each number.
     let columns = found.methods().len() + 1;
@@ -36,15 +34,17 @@ pub fn write(
     file.require_space(bytes, "choose a greater --every")?;
     file.write(|file| Ok(writeln!(file, "{}", names.join(","))?))?;
 
-    let cell = |name: &String| {
-        let mut cell = Vec::new();
-        add_cell(&mut cell, name.as_bytes(), b',');
-        cell
+    let cells = |index: usize| {
+        let mut cells = Vec::new();
+        for (_, names) in series.labels() {
+            add_cell(&mut cells, names[index].as_bytes(), b',');
+            cells.push(b',');
+        }
+        cells
     };
-    let cells = points.names.as_ref();
-    let cells: Option<Vec<_>> = cells.map(|names| names.iter().map(cell).collect());
+    let cells: Vec<_> = (0..series.points.series_count()).map(cells).collect();
     let bar = progress::count("writing", found.len() as u64, "buckets");
-    let text = |block| lines(found, cells.as_deref(), format, block * BLOCK);
+    let text = |block| lines(found, &cells, format, block * BLOCK);
     let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
     file.write_texts(found.len().div_ceil(BLOCK), text, progress)?;
     bar.finish_and_clear();
@@ -52,20 +52,12 @@ pub fn write(
 }
 
 /// The lines of the block of buckets that begins with `first`.
-fn lines(
-    found: &Aggregates,
-    series: Option<&[Vec<u8>]>,
-    format: TimeFormat,
-    first: usize,
-) -> Vec<u8> {
+fn lines(found: &Aggregates, series: &[Vec<u8>], format: TimeFormat, first: usize) -> Vec<u8> {
     let mut text = Vec::new();
     let starts = found.starts();
     let mut whole = itoa::Buffer::new();
     for bucket in first..found.len().min(first + BLOCK) {
-        if let Some(names) = series {
-            text.extend(&names[series_of(found, bucket)]);
-            text.push(b',');
-        }
+        text.extend(&series[series_of(found, bucket)]);
         match format {
             TimeFormat::Ns => text.extend(whole.format(starts[bucket]).as_bytes()),
             TimeFormat::Iso => write!(text, "{}", timestamp(starts[bucket])).expect(TAKEN),

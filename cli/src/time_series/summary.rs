@@ -4,7 +4,7 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use files::points::{Column, Points};
+use files::points::Column;
 use files::text::shortened;
 use files::time::{Every, TimeUnit, timestamp};
 use gridstride::time_series::Aggregates;
@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::args::Args;
 use super::number::rounded;
 use super::results::series_of;
+use super::series::Series;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
@@ -40,7 +41,7 @@ pub struct Run<'a> {
     pub args: &'a Args,
     pub every: &'a Every,
     pub source: &'a str,
-    pub points: &'a Points,
+    pub series: &'a Series,
     /// The points that have a value.
     pub column: &'a Column<'a>,
     /// The unit of the timestamps that are numbers, if there are any.
@@ -91,6 +92,8 @@ pub struct Summary {
 #[derive(Serialize)]
 struct Bucket {
     series: Option<String>,
+    /// The column of values; None unless the file has series and several columns of values.
+    column: Option<String>,
     timestamp: String,
     timestamp_ns: i64,
     /// By method; NaN without a result, for which JSON has null.
@@ -98,11 +101,12 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(bucket: usize, points: &Points, found: &Aggregates) -> Bucket {
+    fn new(bucket: usize, series: &Series, found: &Aggregates) -> Bucket {
         let start = found.starts()[bucket];
         let name = |names: &Vec<String>| names[series_of(found, bucket)].clone();
         Bucket {
-            series: points.names.as_ref().map(name),
+            series: series.points.names.as_ref().map(name),
+            column: series.columns.as_ref().map(name),
             timestamp: timestamp(start).to_string(),
             timestamp_ns: start,
             values: found
@@ -116,11 +120,11 @@ impl Bucket {
 
 impl Summary {
     pub fn new(run: &Run) -> Summary {
-        let (points, column) = (run.points, run.column);
+        let (points, column) = (&run.series.points, run.column);
         let (found, times, count) = (run.found, &run.times, column.values.len());
         let first = || {
             let shown = 0..found.len().min(SHOWN);
-            let bucket = |bucket| Bucket::new(bucket, points, found);
+            let bucket = |bucket| Bucket::new(bucket, run.series, found);
             shown.map(bucket).collect()
         };
         let shown = |path: &Path| path.display().to_string();
@@ -164,14 +168,17 @@ impl Summary {
             cells.chain(buckets.iter().map(cell)).collect::<Vec<_>>()
         };
         let mut columns = Vec::new();
-        if self.series.is_some() {
-            let cell = |bucket: &Bucket| {
-                bucket
-                    .series
-                    .as_deref()
-                    .map_or(String::new(), |name| shortened(name, SERIES_NAME))
-            };
-            columns.push(column("series", &cell));
+        type Label = fn(&Bucket) -> &Option<String>;
+        let labels: [(_, Label); 2] = [
+            ("series", |bucket| &bucket.series),
+            ("column", |bucket| &bucket.column),
+        ];
+        for (name, label) in labels {
+            if buckets.iter().any(|bucket| label(bucket).is_some()) {
+                let text = |name: &String| shortened(name, SERIES_NAME);
+                let cell = |bucket: &Bucket| label(bucket).as_ref().map_or(String::new(), text);
+                columns.push(column(name, &cell));
+            }
         }
         columns.push(column("timestamp", &|bucket| bucket.timestamp.clone()));
         // Text is on the left of its column, numbers on the right.
@@ -223,11 +230,7 @@ impl report::Summary for Summary {
         }
         let (buckets, every, methods) = (self.buckets, &self.every, self.methods.join(", "));
         writeln!(text, "\nbuckets: {buckets} of {every}: {methods}")?;
-        for (path, what) in [(&self.out, "buckets"), (&self.plot, "plot")] {
-            if let Some(path) = path {
-                writeln!(text, "{what} in {path}")?;
-            }
-        }
+        report::add_files(text, &[("buckets", &self.out), ("plot", &self.plot)]);
         let rate = |rate: Option<f64>| match rate {
             Some(rate) => format!(" ({:.2} million points/s)", rate * 1e-6),
             None => String::new(),

@@ -13,7 +13,10 @@ const ROOMS: &str = "../examples/data/rooms.csv";
 fn picture(program: &str, folder: &Folder, arguments: &[&str]) -> String {
     let path = folder.argument("picture.svg");
     let program = Program(Box::leak(program.to_owned().into_boxed_str()));
-    program.succeed(&[arguments, &["--plot", &path]].concat());
+    let printed = program.succeed(&[arguments, &["--plot", &path]].concat());
+    if !arguments.contains(&"-q") {
+        says(&printed, &[format!("plot in {path}\n")]);
+    }
     let svg = fs::read_to_string(path).unwrap();
     check_inside(&svg);
     svg

@@ -6,6 +6,7 @@ mod text;
 
 use crate::common::{self, Random, small};
 use crate::program::{Folder, Program, gzip, name_of, says, with_line_ends, words};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 

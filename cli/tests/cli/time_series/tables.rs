@@ -77,9 +77,61 @@ fn every_dialect() {
     let text = "timestamp,room,t,h\n2026-01-31T12:00:00Z,a,1,2\n2026-01-31T12:00:00Z,b,3,4\n";
     assert_eq!(
         buckets(text, &["--columns", "value=t,value=h,series=room"]),
-        "series,timestamp,sum\na:t,2026-01-31T12:00:00Z,1\na:h,2026-01-31T12:00:00Z,2\n\
-         b:t,2026-01-31T12:00:00Z,3\nb:h,2026-01-31T12:00:00Z,4\n"
+        "series,column,timestamp,sum\na,t,2026-01-31T12:00:00Z,1\na,h,2026-01-31T12:00:00Z,2\n\
+         b,t,2026-01-31T12:00:00Z,3\nb,h,2026-01-31T12:00:00Z,4\n"
     );
+}
+
+/// Columns of values and series are told apart, whatever is in their names.
+#[test]
+fn columns_of_values_have_a_column() {
+    let folder = Folder::new();
+    let text = "timestamp,room,c,b:c\n2026-01-31T12:00:00Z,a:b,1,2\n2026-01-31T12:00:00Z,a,3,4\n";
+    let file = folder.file("table.csv", text);
+    let plot = folder.argument("plot.svg");
+    let columns = "value=c,value=b:c,series=room";
+    let options = [
+        "--every",
+        "1h",
+        "--methods",
+        "sum",
+        "--columns",
+        columns,
+        &file,
+    ];
+    let found = PROGRAM.json(&[&options[..], &["--plot", &plot]].concat());
+    let buckets = found["first_buckets"].as_array().unwrap();
+    let of_bucket = |bucket: &Value| {
+        let text = |key: &str| bucket[key].as_str().unwrap().to_owned();
+        (
+            text("series"),
+            text("column"),
+            bucket["values"][0].as_f64().unwrap(),
+        )
+    };
+    let expected = [
+        ("a:b", "c", 1.0),
+        ("a:b", "b:c", 2.0),
+        ("a", "c", 3.0),
+        ("a", "b:c", 4.0),
+    ];
+    let expected = expected.map(|(series, column, sum)| (series.into(), column.into(), sum));
+    assert_eq!(buckets.iter().map(of_bucket).collect::<Vec<_>>(), expected);
+    let svg = fs::read_to_string(plot).unwrap();
+    says(&svg, &["a:b, c", "a:b, b:c", "a, c", "a, b:c"]);
+    let printed = PROGRAM.succeed(&options);
+    let words = words(&printed);
+    assert_eq!(words[0], ["series", "column", "timestamp", "sum"]);
+    assert_eq!(words[1], ["a:b", "c", "2026-01-31T12:00:00Z", "1"]);
+}
+
+/// Blank space in quotes belongs to the names of series, also of those that are written.
+#[test]
+fn names_with_blanks_are_read_again() {
+    let text = "series,timestamp,value\n\" a\",2026-01-31T12:00:00Z,1\na,2026-01-31T12:00:00Z,2\n";
+    let first = buckets(text, &[]);
+    assert_eq!(first, text.replace("value", "sum"));
+    assert_eq!(buckets(&first, &["--columns", "value=sum"]), first);
 }
 
 /// What the program writes, it reads without options.
