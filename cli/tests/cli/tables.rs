@@ -1,90 +1,39 @@
 //! The tables of input files that the tests of Python and SQL go through, too.
 
-use std::fs;
 use std::process::Output;
 
-use serde_json::Value;
+use files::input_tables::Row;
 
 use crate::program::{Folder, Program};
 
-/// A row of a table: a file, and what is to be found in it.
-struct Row(Value);
+/// Returns the options that the row gives the program.
+fn options(row: &Row) -> impl Iterator<Item = &str> {
+    let options = row.own()["options"].as_array().into_iter().flatten();
+    options.map(|option| option.as_str().unwrap())
+}
 
-impl Row {
-    fn all(kind: &str) -> Vec<Row> {
-        let path = format!("../tests/data/inputs/{kind}.json");
-        let rows: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        rows.into_iter().map(Row).collect()
-    }
-
-    fn name(&self) -> &str {
-        self.0["file"].as_str().unwrap()
-    }
-
-    fn content(&self) -> Vec<u8> {
-        let hex = |hex: &str| {
-            let bytes = (0..hex.len()).step_by(2);
-            let bytes = bytes.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
-            bytes.collect()
-        };
-        match &self.0["hex"] {
-            Value::String(digits) => hex(digits),
-            _ => self.0["text"].as_str().unwrap().into(),
-        }
-    }
-
-    /// Returns what the row says about the program, or else about all front ends.
-    fn expected(&self) -> &Value {
-        let own = &self.0["program"];
-        match own["is"].is_string() || own["error"].is_string() {
-            true => own,
-            false => &self.0,
-        }
-    }
-
-    fn options(&self) -> impl Iterator<Item = &str> {
-        let options = self.0["program"]["options"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        options.map(|option| option.as_str().unwrap())
-    }
-
-    /// Compares what a run prints with what the row says. Returns what differs.
-    fn difference(
-        &self,
-        output: &Output,
-        read: impl Fn(&Row, &str) -> Vec<String>,
-    ) -> Option<String> {
-        let [printed, said] =
-            [&output.stdout, &output.stderr].map(|bytes| str::from_utf8(bytes).unwrap());
-        let expected = self.expected();
-        let warning = expected["warning"]
-            .as_str()
-            .or(self.0["program"]["warning"].as_str());
-        let agrees = match expected["is"].as_str() {
-            Some(is) => {
-                let mut is: Vec<_> = is.split("; ").filter(|row| !row.is_empty()).collect();
-                is.sort_unstable();
-                let mut found = read(self, printed);
-                found.sort();
-                // Behind the warnings is the summary.
-                let warnings = said.lines().filter(|line| line.starts_with("warning: "));
-                let mut warnings =
-                    warnings.map(|line| warning.is_some_and(|part| line.contains(part)));
-                let is_said =
-                    warnings.next().unwrap_or(warning.is_none()) && warnings.next().is_none();
-                output.status.success() && is_said && found == is
-            }
-            None => {
-                let part = expected["error"].as_str().unwrap();
-                output.status.code() == Some(1)
-                    && said.starts_with("error: ")
-                    && said.contains(part)
-            }
-        };
-        (!agrees).then(|| format!("{}: {printed}{said}, expected {expected}\n", self.name()))
-    }
+/// Compares what a run prints with what the row says. Returns what differs.
+fn difference(
+    row: &Row,
+    output: &Output,
+    read: impl Fn(&Row, &str) -> Vec<String>,
+) -> Option<String> {
+    let [printed, said] =
+        [&output.stdout, &output.stderr].map(|bytes| str::from_utf8(bytes).unwrap());
+    // Behind the warnings is the summary.
+    let warnings = said.lines().filter(|line| line.starts_with("warning: "));
+    let warnings: Vec<_> = warnings.collect();
+    let agrees = match (&warnings[..], row.warning()) {
+        ([], None) => true,
+        ([warning], Some(part)) => warning.contains(part),
+        _ => false,
+    };
+    let found = match (output.status.code(), said.strip_prefix("error: ")) {
+        (Some(0), _) if agrees => Ok(read(row, printed)),
+        (Some(1), Some(error)) => Err(error.to_owned()),
+        _ => return Some(format!("{}: {said}\n", row.file())),
+    };
+    row.difference(found)
 }
 
 /// Runs the program on the file of each row, and compares the rows that `read` makes of what it prints.
@@ -94,11 +43,11 @@ fn go_through(
     read: impl Fn(&Row, &str) -> Vec<String>,
 ) {
     let mut differences = String::new();
-    for row in Row::all(kind) {
+    for row in Row::all(kind, "program") {
         let folder = Folder::new();
-        let file = folder.file(row.name(), row.content());
+        let file = folder.file(row.file(), row.content());
         let output = run(&row, &folder, &file);
-        differences.extend(row.difference(&output, &read));
+        differences.extend(difference(&row, &output, &read));
     }
     assert!(differences.is_empty(), "{differences}");
 }
@@ -116,8 +65,8 @@ fn cells(_: &Row, table: &str) -> Vec<String> {
 #[test]
 fn sequences() {
     let run = |row: &Row, folder: &Folder, file: &str| {
-        let is = row.expected()["is"].as_str().unwrap_or("a=");
-        let records = is.split(' ').map(|record| {
+        let is = row.expected().unwrap_or(vec!["a="]);
+        let records = is[0].split(' ').map(|record| {
             let (name, letters) = record.split_once('=').unwrap();
             format!(">{name}\n{letters}\n")
         });
@@ -130,8 +79,8 @@ fn sequences() {
             let cells: Vec<_> = line.split('\t').collect();
             cells[0] == cells[1] && cells[2] == cells[3] && cells[4..] == ["0", "0"]
         };
-        let is = row.expected()["is"].as_str().unwrap_or_default();
-        let records = is.split(' ').zip(printed.lines().skip(1));
+        let is = row.expected().unwrap();
+        let records = is[0].split(' ').zip(printed.lines().skip(1));
         let found = records.filter(|(_, line)| is_equal(line));
         vec![
             found
@@ -146,7 +95,7 @@ fn sequences() {
 #[test]
 fn points() {
     let run = |row: &Row, _: &Folder, file: &str| {
-        let every = row.0["every"].as_str().unwrap_or("1h");
+        let every = row.of_all("every").unwrap_or("1h");
         let options = [
             "--every",
             every,
@@ -155,7 +104,7 @@ fn points() {
             "--time-format",
             "iso",
         ];
-        let options = options.into_iter().chain(row.options());
+        let options = options.into_iter().chain(self::options(row));
         let options: Vec<_> = options.chain([file, "--out", "-"]).collect();
         Program("time-series").run(&options)
     };
@@ -166,7 +115,7 @@ fn points() {
 fn boxes() {
     let run = |row: &Row, _: &Folder, file: &str| {
         let options = ["--ids", "--out", "-", file];
-        let options: Vec<_> = options.into_iter().chain(row.options()).collect();
+        let options: Vec<_> = options.into_iter().chain(self::options(row)).collect();
         Program("box-overlap").run(&options)
     };
     go_through("boxes", run, cells);

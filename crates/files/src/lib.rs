@@ -4,6 +4,9 @@ pub mod boxes;
 pub mod decimal;
 pub mod decoding;
 mod input;
+#[cfg(feature = "input-tables")]
+#[doc(hidden)]
+pub mod input_tables;
 pub mod lines;
 pub mod memory;
 mod monitor;
