@@ -50,7 +50,9 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
         let value = value::parse(record[values].trim_ascii()).ok()?;
         let end = record.position().expect("each record has one").byte() as usize;
         let read = &text[mem::replace(&mut start, end)..end.min(text.len())];
-        let name = names.map_or(Vec::new(), |place| comparison::names(read, b',').swap_remove(place));
+        let name = names.map_or(Vec::new(), |place| {
+            comparison::names(read, b',').swap_remove(place)
+        });
         let points = series.entry(String::from_utf8(name).ok()?);
         let points = points.or_default();
         let latest = points.last().map_or(i64::MIN, |(timestamp, _)| *timestamp);

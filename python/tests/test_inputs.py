@@ -4,10 +4,11 @@ import json
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from gridstride import box_overlap, fasta
+from gridstride import box_overlap, fasta, matmul
 from gridstride.time_series import aggregate
 
 INPUTS = Path(__file__).parents[2] / "tests" / "data" / "inputs"
@@ -82,5 +83,14 @@ def test_boxes(tmp_path, row, own, stated):
         frame = pd.read_csv(path, **own.get("read", {}))
         ids = frame.pop("id")
         return [f"{ids[a]} {ids[b]}" for a, b in box_overlap(frame).pairs().tolist()]
+
+    check(tmp_path, row, stated, read)
+
+
+@pytest.mark.parametrize(("row", "own", "stated"), rows("matrices"))
+def test_matrices(tmp_path, row, own, stated):
+    def read(path):
+        product = matmul(np.load(path), np.eye(3))
+        return [" ".join(map(text, numbers)) for numbers in product.tolist()]
 
     check(tmp_path, row, stated, read)

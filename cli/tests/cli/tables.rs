@@ -3,6 +3,8 @@
 use std::process::Output;
 
 use files::input_tables::Row;
+use ndarray::{Array2, ArrayView1};
+use ndarray_npy::{ReadNpyExt, write_npy};
 
 use crate::program::{Folder, Program};
 
@@ -16,10 +18,9 @@ fn options(row: &Row) -> impl Iterator<Item = &str> {
 fn difference(
     row: &Row,
     output: &Output,
-    read: impl Fn(&Row, &str) -> Vec<String>,
+    read: impl Fn(&Row, &[u8]) -> Vec<String>,
 ) -> Option<String> {
-    let [printed, said] =
-        [&output.stdout, &output.stderr].map(|bytes| str::from_utf8(bytes).unwrap());
+    let said = str::from_utf8(&output.stderr).unwrap();
     // Behind the warnings is the summary.
     let warnings = said.lines().filter(|line| line.starts_with("warning: "));
     let warnings: Vec<_> = warnings.collect();
@@ -29,7 +30,7 @@ fn difference(
         _ => false,
     };
     let found = match (output.status.code(), said.strip_prefix("error: ")) {
-        (Some(0), _) if agrees => Ok(read(row, printed)),
+        (Some(0), _) if agrees => Ok(read(row, &output.stdout)),
         (Some(1), Some(error)) => Err(error.to_owned()),
         _ => return Some(format!("{}: {said}\n", row.file())),
     };
@@ -40,7 +41,7 @@ fn difference(
 fn go_through(
     kind: &str,
     run: impl Fn(&Row, &Folder, &str) -> Output,
-    read: impl Fn(&Row, &str) -> Vec<String>,
+    read: impl Fn(&Row, &[u8]) -> Vec<String>,
 ) {
     let mut differences = String::new();
     for row in Row::all(kind, "program") {
@@ -53,8 +54,8 @@ fn go_through(
 }
 
 /// Returns the records of a table behind its header, with blanks between the cells.
-fn cells(_: &Row, table: &str) -> Vec<String> {
-    let mut records = csv::Reader::from_reader(table.as_bytes());
+fn cells(_: &Row, table: &[u8]) -> Vec<String> {
+    let mut records = csv::Reader::from_reader(table);
     let records = records.records().map(Result::unwrap);
     records
         .map(|record| record.iter().collect::<Vec<_>>().join(" "))
@@ -74,7 +75,8 @@ fn sequences() {
         Program("edit-distance").run(&[file, &expected, "--tuple", "1", "--out", "-"])
     };
     // A record as it is expected, if the names and the lengths are equal and the distances 0.
-    let read = |row: &Row, printed: &str| {
+    let read = |row: &Row, printed: &[u8]| {
+        let printed = str::from_utf8(printed).unwrap();
         let is_equal = |line: &str| {
             let cells: Vec<_> = line.split('\t').collect();
             cells[0] == cells[1] && cells[2] == cells[3] && cells[4..] == ["0", "0"]
@@ -119,4 +121,24 @@ fn boxes() {
         Program("box-overlap").run(&options)
     };
     go_through("boxes", run, cells);
+}
+
+/// The product with the identity is the matrix.
+#[test]
+fn matrices() {
+    let run = |_: &Row, folder: &Folder, file: &str| {
+        let identity = folder.argument("identity.npy");
+        write_npy(&identity, &Array2::<f64>::eye(3)).unwrap();
+        Program("matmul").run(&["--a", file, "--b", &identity, "--out", "-"])
+    };
+    let read = |_: &Row, product: &[u8]| {
+        let product = Array2::<f64>::read_npy(product).unwrap();
+        let rows = product.outer_iter();
+        let row = |row: ArrayView1<f64>| {
+            let numbers = row.iter().map(ToString::to_string);
+            numbers.collect::<Vec<_>>().join(" ")
+        };
+        rows.map(row).collect()
+    };
+    go_through("matrices", run, read);
 }
