@@ -58,7 +58,7 @@ impl TryFrom<Unchecked> for Aggregates {
             methods,
             columns,
         } = read;
-        crate::offsets::check(OPERATION, &offsets, starts.len(), "buckets")?;
+        super::serialized::check(OPERATION, &offsets, &starts, starts.len(), None)?;
         let lengths: Vec<_> = columns.iter().map(Array1::len).collect();
         if lengths != vec![starts.len(); methods.len()] {
             return Err(Error::Shape {

@@ -68,12 +68,18 @@ pub trait BucketState: Statistics + Element + PartialEq {
     #[doc(hidden)]
     fn aggregate() -> Custom<StatesOf<Self>>;
 
-    /// Returns whether the words of a state have its scales: those of a file may not.
+    /// The words of a state that are two numbers of 32 bits.
+    #[doc(hidden)]
+    const PAIRS: &[usize];
+
+    /// Returns whether the words of a state, as on little-endian machines, have its scales: those of
+    /// a file may not.
     #[doc(hidden)]
     fn has_scales(words: &[u64]) -> bool;
 }
 
-// Behind each state, the halves of its words that are scales, with their largest values.
+// Behind each state, the halves of its words that are scales, with their largest values. The other
+// half of such a word is a number too.
 macro_rules! bucket_states {
     ($($state:ident = $kernels:ident, $($place:literal $most:literal)*;)*) => {$(
         impl cpu::CpuState for $state {}
@@ -83,9 +89,11 @@ macro_rules! bucket_states {
                 Custom::with_kernels(StatesOf::NEW, gpu::MODULE, &$kernels)
             }
 
+            const PAIRS: &[usize] = &[$($place / 2),*];
+
             fn has_scales(words: &[u64]) -> bool {
-                let halves: &[u32] = bytemuck::cast_slice(words);
-                [$(($place, $most)),*].iter().all(|&(place, most)| halves[place] <= most)
+                let half = |place: usize| (words[place / 2] >> (32 * (place % 2))) as u32;
+                [$(($place, $most)),*].iter().all(|&(place, most)| half(place) <= most)
             }
         }
     )*};

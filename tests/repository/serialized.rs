@@ -116,6 +116,8 @@ fn results_are_read_again() {
     let every = TimeBuckets::every(5);
     let summaries = every.summaries(&device, timestamps.view(), values.view());
     let text = there_and_back(&summaries.unwrap());
+    // The number of values, 2, and the scale, 1, are the halves of the last word on any machine.
+    assert!(text.contains(&format!(",{},", (1u64 << 32) + 2)), "{text}");
     let refused = text.replace("\"every\":5", "\"every\":0");
     refuse::<Summaries>(&refused, "every is 0, and has to be 1 at least");
     refuse::<Summaries<Moments>>(
@@ -177,6 +179,42 @@ fn what_does_not_fit_together_is_not_read() {
     };
     refuse::<Summaries>(&summaries(10), "the words of bucket 0 are no state");
     refuse::<Summaries<Moments>>(&summaries(15), "the words of bucket 0 are no state");
+    let of_zeros = |starts: &str, offsets: &str| {
+        format!(
+            r#"{{"every":5,"origin":2,"offsets":{offsets},"starts":{{"v":1,"dim":[2],"data":{starts}}},"states":{{"v":1,"dim":[2,10],"data":[{}]}}}}"#,
+            ["0"; 20].join(",")
+        )
+    };
+    assert!(serde_json::from_str::<Summaries>(&of_zeros("[7,2]", "[0,1,2]")).is_ok());
+    for (starts, offsets, cause) in [
+        (
+            "[7,2]",
+            "[0,2]",
+            "bucket 1 begins at 2, and has to begin after the bucket before it in its series, at 7",
+        ),
+        ("[2,2]", "[0,2]", "bucket 1 begins at 2, and has to begin"),
+        (
+            "[2,9]",
+            "[0,2]",
+            "bucket 1 begins at 9, and buckets of 5 begin at -9223372036854775808 and multiples of 5 after it",
+        ),
+    ] {
+        refuse::<Summaries>(&of_zeros(starts, offsets), cause);
+    }
+    let descending = r#"{"v":1,"dim":[2],"data":[5,0]}"#;
+    let numbers = r#"{"v":1,"dim":[2],"data":[1.0,2.0]}"#;
+    let cause =
+        "bucket 1 begins at 0, and has to begin after the bucket before it in its series, at 5";
+    refuse::<CustomAggregates<f64>>(
+        &format!(r#"{{"offsets":[0,2],"starts":{descending},"results":{numbers}}}"#),
+        cause,
+    );
+    refuse::<Aggregates>(
+        &format!(
+            r#"{{"offsets":[0,2],"starts":{descending},"methods":["mean"],"columns":[{numbers}]}}"#
+        ),
+        cause,
+    );
     for (letters, cause) in [
         ("[]", "there are no letters"),
         ("[[65],[]]", "code 1 has no letter"),
