@@ -92,6 +92,24 @@ impl PySession {
         }
     }
 
+    /// Takes the session, without Python's lock, which is another's while a call computes.
+    fn take(&self, py: Python<'_>) -> Option<Box<dyn Session>> {
+        py.detach(|| {
+            let session = self.session.lock();
+            session.unwrap_or_else(PoisonError::into_inner).take()
+        })
+    }
+
+    /// Ends the session without its sketches.
+    fn close(&self, py: Python<'_>) {
+        let session = self.take(py);
+        // A session's end waits for its thread, which a forked process does not have.
+        match require_threads() {
+            Ok(()) => py.detach(|| drop(session)),
+            Err(_) => mem::forget(session),
+        }
+    }
+
     /// Whether the session has ended. Waits for other calls without Python's lock.
     fn has_ended(&self, py: Python<'_>) -> bool {
         py.detach(|| {
@@ -124,15 +142,8 @@ impl PySession {
 
 impl Drop for PySession {
     fn drop(&mut self) {
-        let session = self.session.get_mut();
-        let session = session.unwrap_or_else(PoisonError::into_inner).take();
-        // A session's end waits for its thread, which a forked process does not have.
-        if require_threads().is_err() {
-            mem::forget(session);
-            return;
-        }
         // After the interpreter's end there is no lock to release.
-        let _ = Python::try_attach(|py| py.detach(|| drop(session)));
+        let _ = Python::try_attach(|py| self.close(py));
     }
 }
 
@@ -177,22 +188,21 @@ impl PySession {
     }
 
     /// Wait for all sketches, end the session, and return those that have not been taken.
+    ///
+    /// If ``ShortSequenceWarning`` is an error, it is raised before the session ends, and once: another call returns the
+    /// sketches.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         const FINISH: &str = "finish";
         require_threads()?;
-        let session = py.detach(|| {
-            self.session
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take()
-        });
-        let session = session.ok_or_else(|| ended(FINISH))?;
+        // The warning may be an exception, which leaves the session as it is, and is raised once.
+        let (sequences, short) = {
+            let mut lengths = self.lengths();
+            (lengths.sequences, mem::take(&mut lengths.short))
+        };
+        short::warn(py, FINISH, &short, Needed::Tuple(self.tuple), sequences)?;
+        let session = self.take(py).ok_or_else(|| ended(FINISH))?;
         // It may wait for as many letters as a session holds.
         let rows = call(py, FINISH, f64::INFINITY, || session.finish())?;
-        let Lengths {
-            sequences, short, ..
-        } = mem::take(&mut *self.lengths());
-        short::warn(py, FINISH, &short, Needed::Tuple(self.tuple), sequences)?;
         Ok(rows(py))
     }
 }
@@ -208,6 +218,13 @@ impl PyStream {
     pub fn new(session: PySession, sequences: Py<PyIterator>) -> PyStream {
         PyStream { session, sequences }
     }
+
+    /// Takes a sequence, and returns the sketches that are finished.
+    fn take(&self, py: Python<'_>, sequence: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.session.push(py, sequence)?;
+        self.session.end_sequence(py)?;
+        self.session.take_finished(py)
+    }
 }
 
 #[pymethods]
@@ -222,9 +239,10 @@ impl PyStream {
             return Ok(None);
         }
         for sequence in self.sequences.bind(py).clone() {
-            self.session.push(py, &sequence?)?;
-            self.session.end_sequence(py)?;
-            if let Some(rows) = some(self.session.take_finished(py)?)? {
+            let rows = sequence.and_then(|sequence| self.take(py, &sequence));
+            // As a generator, a stream ends with an exception.
+            let rows = rows.inspect_err(|_| self.session.close(py))?;
+            if let Some(rows) = some(rows)? {
                 return Ok(Some(rows));
             }
         }

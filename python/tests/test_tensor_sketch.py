@@ -217,3 +217,37 @@ def test_warnings_of_short_sequences_are_filtered():
         assert not TensorSketch(8, 3).sketch(["A"]).any()
     with pytest.raises(ShortSequenceWarning):
         TensorSketch(8, 3).sketch(["A"])
+
+
+@pytest.mark.filterwarnings("error::gridstride.ShortSequenceWarning")
+def test_warnings_that_are_errors_lose_no_sketches():
+    sketcher = TensorSketch(8, 3)
+    session = sketcher.session()
+    session.push("A")
+    session.end_sequence()
+    with pytest.raises(ShortSequenceWarning, match="finish: 1 of 1 sequences|finish: the sequence"):
+        session.finish()
+    session.push("AC")
+    session.end_sequence()
+    with pytest.raises(ShortSequenceWarning, match="1 of 2 sequences .*: sequence 1$"):
+        session.finish()
+    assert session.finish().shape == (2, 8)
+    with pytest.raises(ValueError, match="finish: the session has ended"):
+        session.finish()
+    stream = sketcher.stream(["ACGT", "A"])
+    rows = []
+    with pytest.raises(ShortSequenceWarning):
+        rows.extend(iter(stream))
+    assert len(np.concatenate([*rows, *stream])) == 2
+
+
+def test_streams_end_with_an_exception():
+    def failing():
+        yield "ACGT"
+        raise KeyError("no more")
+
+    for sequences, exception in (["ACGT", "ACGTN", "ACGT"], ValueError), (["ACGT", 7, "ACGT"], TypeError), (failing(), KeyError):
+        stream = TensorSketch(8, 3).stream(sequences)
+        with pytest.raises(exception):
+            list(stream)
+        assert next(stream, None) is None and list(stream) == []
