@@ -15,8 +15,10 @@ use numpy::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
 
-use crate::columns::is_masked;
+use crate::arrow::ArrowColumn;
+use crate::columns::{is_masked, is_of};
 use crate::error::at_index;
 use crate::resident::{lists_device_arrays, on_device};
 
@@ -249,22 +251,19 @@ pub fn inexact(
     integers: &Argument<'_>,
     valid: Option<&[bool]>,
 ) -> PyResult<Option<(usize, String)>> {
-    let is_inexact = |size: u64| {
-        let bits = u64::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
-        bits > f64::MANTISSA_DIGITS
-    };
     let is_valid = |index: usize| valid.is_none_or(|valid| valid[index]);
     if integers.has::<i64>() {
         let integers = integers.input::<i64, Ix1>(None)?;
         let mut integers = integers.view.iter().enumerate();
         let found =
-            integers.find(|(index, number)| is_inexact(number.unsigned_abs()) && is_valid(*index));
+            integers.find(|(index, number)| !is_exact((**number).into()) && is_valid(*index));
         return Ok(found.map(|(index, number)| (index, number.to_string())));
     }
     if integers.has::<u64>() {
         let integers = integers.input::<u64, Ix1>(None)?;
         let mut integers = integers.view.iter().enumerate();
-        let found = integers.find(|(index, number)| is_inexact(**number) && is_valid(*index));
+        let found =
+            integers.find(|(index, number)| !is_exact((**number).into()) && is_valid(*index));
         return Ok(found.map(|(index, number)| (index, number.to_string())));
     }
     Ok(None)
@@ -428,8 +427,83 @@ pub fn on_host<'py>(
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     require_host(operation, name, object)?;
     require_no_mask(operation, name, object)?;
-    let array = numpy(object.py())?.call_method1(intern!(object.py(), "asarray"), (object,))?;
-    Ok(array.cast_into()?)
+    Ok(exact_array(operation, name, object)?.cast_into()?)
+}
+
+/// Returns what numpy makes of an object, without rounding its integers: numpy makes floats of lists
+/// of integers and floats, and of columns of integers and nulls.
+pub fn exact_array<'py>(
+    operation: &str,
+    name: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let array = numpy(py)?.call_method1(intern!(py, "asarray"), (object,))?;
+    let Some((index, number)) = first_rounded(object, &array)? else {
+        return Ok(array);
+    };
+    let error = PyValueError::new_err(format!(
+        "{operation}: {name} has the integer {number} at index {index}, which float64 would round: convert it to \
+         float64 if that is meant"
+    ));
+    Err(at_index(py, error, index))
+}
+
+/// Whether an object is a list or a tuple.
+pub fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+}
+
+/// Returns the first integer of an object that is not exact in the floats that numpy made of it, with
+/// the index in the object. Only lists and Arrow columns are mixed.
+pub fn first_rounded(
+    object: &Bound<'_, PyAny>,
+    array: &Bound<'_, PyAny>,
+) -> PyResult<Option<(usize, String)>> {
+    let array = array.cast::<PyUntypedArray>()?;
+    if array.dtype().kind() != b'f' {
+        return Ok(None);
+    }
+    if is_list(object) {
+        return first_inexact(object);
+    }
+    if (is_of(object, "polars")? || is_of(object, "pyarrow")?)
+        && let Ok(Some(column)) = ArrowColumn::import("", object)
+        && let Some((elements, valid)) = column.elements(object.py())?
+    {
+        return inexact(&Argument::new("", "", &elements)?, valid.as_deref());
+    }
+    Ok(None)
+}
+
+/// Returns the first integer of a nested list that float64 would round, with its index in the
+/// outermost list.
+fn first_inexact(list: &Bound<'_, PyAny>) -> PyResult<Option<(usize, String)>> {
+    for (index, item) in list.try_iter()?.enumerate() {
+        let item = item?;
+        let found = if item.is_instance_of::<PyFloat>() {
+            None
+        } else if item.is_instance_of::<PyInt>() {
+            let is_exact = item.extract::<i128>().is_ok_and(is_exact);
+            (!is_exact).then(|| item.to_string())
+        } else if is_list(&item) {
+            first_inexact(&item)?.map(|(_, number)| number)
+        } else {
+            let array = numpy(item.py())?.call_method1("ravel", (&item,))?;
+            let integers = Argument::new("", "", &array)?;
+            inexact(&integers, None)?.map(|(_, number)| number)
+        };
+        if let Some(number) = found {
+            return Ok(Some((index, number)));
+        }
+    }
+    Ok(None)
+}
+
+fn is_exact(number: i128) -> bool {
+    let size = number.unsigned_abs();
+    let bits = u128::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
+    bits <= f64::MANTISSA_DIGITS
 }
 
 /// The module numpy.
@@ -487,7 +561,7 @@ pub fn promote(arguments: &mut [&mut Argument<'_>], possible: &[&str]) -> PyResu
     if !all_known || (are_equal && possible.contains(&&names[0][..])) {
         return Ok(());
     }
-    let common = numpy(py)?.call_method1("result_type", pyo3::types::PyTuple::new(py, &dtypes)?)?;
+    let common = numpy(py)?.call_method1("result_type", PyTuple::new(py, &dtypes)?)?;
     let common = common.cast_into::<PyArrayDescr>()?;
     let name = common.getattr(intern!(py, "name"))?.extract::<String>()?;
     let target = match common.kind() {

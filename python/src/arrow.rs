@@ -1,6 +1,7 @@
 //! Columns of polars, pandas, pyarrow and others, by Arrow's C interface.
 
 use std::ffi::c_int;
+use std::fmt;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
@@ -14,7 +15,7 @@ use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, make_array};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use gridstride::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -31,8 +32,12 @@ pub struct ArrowColumn {
 }
 
 impl ArrowColumn {
-    /// Imports a column; `None` if the object does not have the interface.
-    pub fn import(column: &Bound<'_, PyAny>) -> PyResult<Option<ArrowColumn>> {
+    /// Imports a column; `None` if the object does not have the interface. Messages about its type
+    /// begin with the `name`.
+    pub fn import(
+        name: impl fmt::Display,
+        column: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<ArrowColumn>> {
         let (schema, chunks) = if column.hasattr(intern!(column.py(), "__arrow_c_array__"))? {
             array(column)?
         } else if column.hasattr(intern!(column.py(), "__arrow_c_stream__"))? {
@@ -40,7 +45,14 @@ impl ArrowColumn {
         } else {
             return Ok(None);
         };
-        let data_type = DataType::try_from(&schema).map_err(refused)?;
+        let data_type = DataType::try_from(&schema).map_err(|_| {
+            // polars' Int128 is one.
+            PyTypeError::new_err(format!(
+                "{name} has the Arrow type {:?}, which only its own package knows: convert the column, for example by \
+                 its cast",
+                schema.format()
+            ))
+        })?;
         let chunks = chunks.into_iter().map(|chunk| {
             // SAFETY: the interface's array is one of the type of its schema.
             let data = unsafe { from_ffi_and_data_type(chunk, data_type.clone()) };
@@ -125,7 +137,7 @@ impl ArrowColumn {
 /// Return a column as a numpy array, and which of its elements are valid: what tests compare.
 #[pyfunction]
 pub fn from_arrow<'py>(column: &Bound<'py, PyAny>) -> PyResult<Option<Elements<'py>>> {
-    match ArrowColumn::import(column)? {
+    match ArrowColumn::import("from_arrow: column", column)? {
         Some(found) => found.elements(column.py()),
         None => Ok(None),
     }

@@ -5,9 +5,11 @@ use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDate, PyDateTime, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDate, PyDateTime, PyDict, PyString, PyTuple};
 
-use crate::array::{Argument, Input, Memory, inexact, numpy, require_host, takes_bools};
+use crate::array::{
+    Argument, Input, Memory, exact_array, inexact, is_list, numpy, require_host, takes_bools,
+};
 use crate::arrow::ArrowColumn;
 use crate::error::at_index;
 
@@ -245,7 +247,7 @@ impl<'py> Column<'py> {
         {
             return Column::of_pandas(operation, name, object, &dtype);
         }
-        if let Some(column) = ArrowColumn::import(object)? {
+        if let Some(column) = ArrowColumn::import(format_args!("{operation}: {name}"), object)? {
             return Column::of_arrow(py, operation, name, &column);
         }
         let valid = match is_masked(object)? {
@@ -344,7 +346,7 @@ impl<'py> Column<'py> {
             "ArrowDtype" => {
                 let arrow = array.call_method0("__arrow_array__")?;
                 let zone = dtype.getattr("pyarrow_dtype")?.getattr_opt("tz")?;
-                let imported = ArrowColumn::import(&arrow)?;
+                let imported = ArrowColumn::import(format_args!("{operation}: {name}"), &arrow)?;
                 let imported =
                     imported.ok_or_else(|| PyTypeError::new_err("pyarrow is too old"))?;
                 let found = Column::of_arrow(py, operation, name, &imported)?;
@@ -457,9 +459,8 @@ fn as_datetimes<'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    if !is_list || object.len()? == 0 {
-        return numpy(py)?.call_method1("asarray", (object,));
+    if !is_list(object) || object.len()? == 0 {
+        return exact_array(operation, name, object);
     }
     let first = object.get_item(0)?;
     let dtype = if first.is_exact_instance_of::<PyDateTime>() {
@@ -467,7 +468,7 @@ fn as_datetimes<'py>(
     } else if first.is_exact_instance_of::<PyDate>() {
         "M8[D]"
     } else {
-        return numpy(py)?.call_method1("asarray", (object,));
+        return exact_array(operation, name, object);
     };
     let kind = first.get_type();
     for (index, item) in object.try_iter()?.enumerate() {

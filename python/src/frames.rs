@@ -18,6 +18,18 @@ pub struct DataFrame<'py> {
     pub names: Option<Vec<String>>,
 }
 
+/// Reads a matrix: an array, or all columns of a data frame.
+pub fn matrix<'py>(
+    name: Name,
+    object: &Bound<'py, PyAny>,
+    possible: &[&str],
+) -> PyResult<Argument<'py>> {
+    match DataFrame::of(name, object)? {
+        Some(frame) => frame.to_array(None, possible),
+        None => Argument::new(name.operation, name.argument, object),
+    }
+}
+
 impl<'py> DataFrame<'py> {
     /// Takes an object if it is a data frame.
     pub fn of(name: Name, object: &Bound<'py, PyAny>) -> PyResult<Option<DataFrame<'py>>> {

@@ -13,8 +13,10 @@ use crate::array::{
     Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
 };
 use crate::call::call;
+use crate::columns::Name;
 use crate::device::Devices;
 use crate::error::choice;
+use crate::frames::matrix;
 use crate::matmul::{DTYPES, multiplications};
 
 const GEMM: &str = "gemm";
@@ -107,7 +109,11 @@ fn factor<'py>(
     factor: &Bound<'py, PyAny>,
     (flag, is_transposed): (&str, &Bound<'py, PyAny>),
 ) -> PyResult<Argument<'py>> {
-    let mut factor = Argument::new(GEMM, name, factor)?;
+    let name = Name {
+        operation: GEMM,
+        argument: name,
+    };
+    let mut factor = matrix(name, factor, &DTYPES)?;
     match is_transposed.extract::<bool>() {
         Ok(true) => factor.transposed()?,
         Ok(false) => (),

@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 
 use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype, promote};
 use crate::call::call;
+use crate::columns::Name;
 use crate::device::Devices;
 use crate::error::choice;
+use crate::frames::matrix;
 use crate::resident::{self, resident};
 
 const MATMUL: &str = "matmul";
@@ -58,8 +60,18 @@ pub fn matmul<'py>(
         };
         return resident::matmul::matmul(py, product);
     }
-    let mut a = Argument::new(MATMUL, "a", a)?;
-    let mut b = Argument::new(MATMUL, "b", b)?;
+    let [a, b] = [("a", a), ("b", b)].map(|(argument, factor)| {
+        let operation = MATMUL;
+        matrix(
+            Name {
+                operation,
+                argument,
+            },
+            factor,
+            &DTYPES,
+        )
+    });
+    let (mut a, mut b) = (a?, b?);
     promote(&mut [&mut a, &mut b], &DTYPES)?;
     let product = Product {
         a,

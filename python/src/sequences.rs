@@ -234,7 +234,7 @@ fn texts_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Texts>>> {
         return Ok(None);
     }
     // polars has no Arrow type for some columns.
-    let Ok(Some(column)) = ArrowColumn::import(object) else {
+    let Ok(Some(column)) = ArrowColumn::import("", object) else {
         return Ok(None);
     };
     Ok(

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from gridstride import box_overlap, distances, gemm, matmul, slide_distances
 from gridstride.time_series import aggregate, bucket_counts, round_timestamps
 
 TIMES = [0, 1, 5]
@@ -62,6 +63,48 @@ def test_integers_that_float64_would_round():
     assert aggregate([0, 1], np.array([2**53, 2**60]), 1, "last")["last"].tolist() == [2**53, 2**60]
     with pytest.raises(ValueError, match="timestamp 1 is beyond the range of int64"):
         aggregate(np.array([1, 2**63], np.uint64), [1, 2], 5)
+
+
+@pytest.mark.parametrize("row", [[0.5, 2**53 + 1], (np.float32(0.5), np.int64(2**53 + 1)), [0.5, 2**64 - 1], [-1, 2**64 - 1]], ids=str)
+def test_mixed_lists_are_not_rounded(row):
+    """numpy makes floats of such lists, without a word."""
+    said = f"has the integer {row[1]} at index 1, which float64 would round: convert"
+    for values in (row, tuple(row)):
+        with pytest.raises(ValueError, match=f"aggregate: values {said}") as raised:
+            aggregate([0, 1], values, 5)
+        assert raised.value.index == 1
+        with pytest.raises(ValueError, match=f"bucket_counts: timestamps {said}"):
+            bucket_counts(values, 5)
+    for boxes in ([[0, 0, 1, 1], [0, 0, *row]], [np.zeros(4), np.array([0, 0, row[1], 2**63 - 1], np.uint64)]):
+        with pytest.raises(ValueError, match=f"box_overlap: set1 {said}"):
+            box_overlap(boxes, [[0, 0, 1, 1]])
+    for call in (matmul, gemm, distances, lambda a, b: slide_distances([a], [b])):
+        with pytest.raises(ValueError, match=f"(a|rows) {said}"):
+            call([[1, 2], row], [[1.0, 2.0], [3.0, 4.0]])
+    assert matmul([[0.5, 2**53]], [[0], [1]]).tolist() == [[2**53]]
+
+
+def test_columns_that_numpy_would_round():
+    for column in (pl.Series([2**53 + 1, None]), pa.array([2**53 + 1, None]), pa.chunked_array([[2**53 + 1], [None]])):
+        with pytest.raises(ValueError, match="matmul: b has the integer 9007199254740993 at index 0"):
+            matmul([[1.0, 2.0]], column)
+    frame = pd.DataFrame({"x": [2**53 + 1], "y": [0.5]})
+    for table in (frame, pl.from_pandas(frame), pa.table(frame)):
+        for call in (matmul, gemm):
+            with pytest.raises(ValueError, match=f"{call.__name__}: a has the integer 9007199254740993, which float64 would round"):
+                call(table, [[1.0], [2.0]])
+
+
+def test_integers_of_128_bits_are_named():
+    column = pl.Series("t", [1, 2], dtype=pl.Int128)
+    for name, call in {
+        'values, the column "t",': lambda: aggregate([0, 1], column, 5),
+        'timestamps, the column "t",': lambda: bucket_counts(column, 5),
+        "series": lambda: aggregate([0, 1], [1, 2], 5, series=column),
+        'set1, the column "minX",': lambda: box_overlap(pl.DataFrame({name: column for name in ("minX", "minY", "maxX", "maxY")})),
+    }.items():
+        with pytest.raises(TypeError, match=f": {name} has the Arrow type ._pli128., which .*: convert the column, for example by its cast"):
+            call()
 
 
 @pytest.mark.parametrize(

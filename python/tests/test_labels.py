@@ -112,8 +112,31 @@ def test_dictionaries_of_chunks_may_differ():
     assert labels_of(twice)[1] == [5, 2]
     with_null = pa.DictionaryArray.from_arrays([0, 2, 0], pa.array(["x", None, "y"]))
     assert labels_of(with_null)[1] == [5, 2]
+    both = pa.DictionaryArray.from_arrays(pa.array([3, 1, 3], pa.int8()), ["y", "x", None, "y"])
+    on_arrow = pd.Series(both, dtype=pd.ArrowDtype(both.type))
+    for column, names in [(twice, "xy"), (with_null, "xy"), (both, "yx"), (pa.chunked_array([both]), "yx"), (on_arrow, "yx")]:
+        found = aggregate(range(3), np.ones(3), 1000, "sum", series=column)
+        for table in (found.to_pandas().reset_index(), found.to_polars(), found.to_arrow().to_pandas()):
+            assert list(table["series"]) == list(names)
+    assert found.labels.dtype == on_arrow.dtype
     with pytest.raises(ValueError, match="the label of point 1 is missing"):
         labels_of(pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["x", None])))
+
+
+@pytest.mark.parametrize("labels", [[2**63, 2**63 + 1, -1], [2**63, -1], [np.int64(2**53 + 1), 0.5], [2**64, 1], [2.5, 1]], ids=str)
+def test_large_integers_stay_different_labels(labels):
+    found = aggregate(range(len(labels)), np.ones(len(labels)), 1000, "sum", series=labels)
+    assert found.labels.tolist() == sorted(labels) and found["sum"].tolist() == [1] * len(labels)
+    assert found.to_pandas().index.get_level_values("series").tolist() == sorted(labels)
+    if all(isinstance(label, int) for label in labels):
+        assert found.to_polars()["series"].to_list() == [int(label) for label in found.to_arrow()["series"].to_pylist()] == sorted(labels)
+
+
+def test_labels_of_16_bits():
+    for labels in (np.array([1.5, 0.5], "f2"), pa.array(np.array([1.5, 0.5], "f2")), pl.Series(np.array([1.5, 0.5], "f2"))):
+        found = aggregate([0, 1], np.ones(2), 10, series=labels)
+        for table in (found.to_pandas().reset_index(), found.to_polars(), found.to_arrow().to_pandas()):
+            assert list(table["series"]) == [0.5, 1.5]
 
 
 def test_mixed_labels_name_the_column_and_the_cure():

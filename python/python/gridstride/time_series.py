@@ -119,6 +119,9 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
             own = self.labels
             if _package(own) in ("polars", "pyarrow"):
                 own = own.to_pandas().array
+            if own.dtype.name == "float16":
+                # pandas has no index of this type.
+                own = own.astype(np.float32)
             labels = own.take(series)
         index = pd.MultiIndex.from_arrays([labels, starts], names=["series", "start"])
         return pd.DataFrame(self._columns, index=index)
@@ -144,7 +147,8 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
                 labels = self.labels
                 if _package(labels) == "polars":
                     labels = labels.to_arrow()
-                labels = pa.array(labels)
+                # Integers that have no type of numpy together.
+                labels = pa.array(labels, pa.decimal128(38) if _has_integers(labels) else None)
                 if pa.types.is_string_view(labels.type):
                     # pyarrow does not take elements of this type.
                     labels = labels.cast(pa.large_string())
@@ -181,7 +185,8 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
                 import pandas as pd
 
                 own = pl.from_pandas(pd.Series(own))
-            labels = pl.Series("series", own).gather(series)
+            own = pl.Series("series", own.tolist(), pl.Int128) if _has_integers(own) else pl.Series("series", own)
+            labels = own.gather(series)
         return pl.DataFrame([labels, *columns])
 
     def _arrow_starts(self) -> pa.Array:
@@ -228,6 +233,12 @@ def _polars_zone(name: str) -> str:
     sign, hours = "-" if offset[1] == "+" else "+", int(offset[2])
     has_name = offset[3] == "00" and 0 < hours <= (14 if sign == "-" else 12)
     return f"Etc/GMT{sign}{hours}" if has_name else "UTC"
+
+
+def _has_integers(labels: Any) -> bool:
+    """Whether labels are Python's integers, which have no dtype of numpy together: those of 64 bits with both signs."""
+    is_object = isinstance(labels, np.ndarray) and labels.dtype == object and len(labels) > 0
+    return is_object and all(isinstance(label, int) for label in labels)
 
 
 def _package(column: object) -> str:

@@ -11,14 +11,14 @@ use numpy::{IntoPyArray, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMeth
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyInt, PyList, PyTuple};
 
 pub use self::group::{Groups, Labels};
 use self::group::{Order, grouped};
 use self::keys::{Key, Keys, grouped_by_keys, grouped_integers};
 pub use self::memory::Texts;
 use self::memory::{Characters, Words};
-use crate::array::{Argument, Number, by_dtype, numpy, require_host, whole};
+use crate::array::{Argument, Number, by_dtype, first_rounded, numpy, require_host, whole};
 use crate::arrow::ArrowColumn;
 use crate::columns::{is_masked, is_of, mask_of};
 use crate::error::at_index;
@@ -93,15 +93,14 @@ impl<'py> Series<'py> {
                 return of_polars_categories(operation, series, kind == "Enum");
             }
         }
-        if let Some(column) = ArrowColumn::import(series)? {
+        if let Some(column) = ArrowColumn::import(format_args!("{operation}: series"), series)? {
             shape(&[column.len()])?;
-            let order = match is_dictionary(&column) {
-                true => Order::Appearance,
-                false => Order::Sorted,
-            };
-            let groups = py.detach(|| arrow::groups(&column.chunks, order));
+            let groups = of_arrow(py, &column);
             let groups = groups.map_err(|fault| fault.exception(py, operation))?;
-            let labels = taken(series, &groups.firsts)?;
+            let mut labels = taken(series, &groups.firsts)?;
+            if is_dictionary(&column) {
+                labels = with_plain_dictionary(labels)?;
+            }
             return Ok(Series { groups, labels });
         }
         let mask = match is_masked(series)? {
@@ -127,6 +126,32 @@ fn is_dictionary(column: &ArrowColumn) -> bool {
     matches!(column.data_type, arrow_schema::DataType::Dictionary(..))
 }
 
+/// Groups the labels of a column: those of a dictionary in its order.
+fn of_arrow(py: Python<'_>, column: &ArrowColumn) -> Result<Groups, Fault> {
+    let order = match is_dictionary(column) {
+        true => Order::Appearance,
+        false => Order::Sorted,
+    };
+    py.detach(|| arrow::groups(&column.chunks, order))
+}
+
+/// Gives labels of pyarrow a dictionary of themselves if theirs has nulls or equal entries, which
+/// pandas refuses.
+fn with_plain_dictionary(labels: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let Some(dictionary) = labels.getattr_opt("dictionary")? else {
+        return Ok(labels);
+    };
+    let different = dictionary.call_method0("unique")?.len()?;
+    let nulls = dictionary.getattr("null_count")?;
+    if different == dictionary.len()? && nulls.eq(0)? {
+        return Ok(labels);
+    }
+    let plain = labels
+        .call_method0("dictionary_decode")?
+        .call_method0("dictionary_encode")?;
+    plain.call_method1("cast", (labels.getattr("type")?,))
+}
+
 /// Returns a list or a tuple as a list. numpy would convert its labels to one type.
 fn as_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
     if let Ok(list) = series.cast::<PyList>() {
@@ -136,7 +161,8 @@ fn as_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList
     Ok(tuple.map(|tuple| tuple.to_list()))
 }
 
-/// Returns an array of some objects of a list, with numpy's type if they are text or numbers.
+/// Returns an array of some objects of a list, with numpy's type if they are text, or numbers that
+/// it has exactly.
 fn of_objects<'py>(list: &Bound<'py, PyList>, places: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     let py = list.py();
     let objects = places.iter().map(|&place| list.get_item(place));
@@ -148,8 +174,21 @@ fn of_objects<'py>(list: &Bound<'py, PyList>, places: &[usize]) -> PyResult<Boun
             Err(_) => false,
         })
     };
-    if objects.is_empty() || is_plain(&objects[0])? {
+    if objects.is_empty() {
         return numpy(py)?.call_method1("asarray", (objects,));
+    }
+    if is_plain(&objects[0])? {
+        let list = PyList::new(py, &objects)?;
+        let array = numpy(py)?.call_method1("asarray", (&list,))?;
+        let is_float = array.getattr("dtype")?.getattr("kind")?.eq("f")?;
+        let integers = objects
+            .iter()
+            .filter(|object| object.is_instance_of::<PyInt>());
+        if !(is_float && integers.count() == objects.len())
+            && first_rounded(list.as_any(), &array)?.is_none()
+        {
+            return Ok(array);
+        }
     }
     let array = numpy(py)?.call_method1("empty", (objects.len(), "O"))?;
     for (index, object) in objects.iter().enumerate() {
@@ -221,15 +260,16 @@ fn of_pandas<'py>(operation: &'static str, series: &Bound<'py, PyAny>) -> PyResu
     if array.hasattr("__arrow_array__")? {
         // It needs pyarrow.
         match array.call_method0("__arrow_array__") {
-            Ok(column) => {
-                let column = ArrowColumn::import(&column)?;
+            Ok(arrow) => {
+                let column = ArrowColumn::import(format_args!("{operation}: series"), &arrow)?;
                 if let Some(column) = column {
-                    let order = match is_dictionary(&column) {
-                        true => Order::Appearance,
-                        false => Order::Sorted,
-                    };
-                    let groups = py.detach(|| arrow::groups(&column.chunks, order));
-                    match groups {
+                    match of_arrow(py, &column) {
+                        Ok(groups) if is_dictionary(&column) => {
+                            let labels = with_plain_dictionary(taken(&arrow, &groups.firsts)?)?;
+                            let arrays = py.import("pandas")?.getattr("arrays")?;
+                            let labels = arrays.call_method1("ArrowExtensionArray", (labels,))?;
+                            return Ok(Series { groups, labels });
+                        }
                         Ok(groups) => return with_labels(groups),
                         Err(fault @ Fault::Missing(_)) => {
                             return Err(fault.exception(py, operation));
@@ -280,7 +320,7 @@ fn of_polars_categories<'py>(
 ) -> PyResult<Series<'py>> {
     let py = series.py();
     let column = |column: &Bound<'py, PyAny>| {
-        let column = ArrowColumn::import(column)?;
+        let column = ArrowColumn::import(format_args!("{operation}: series"), column)?;
         let column = column.ok_or_else(|| Fault::Type("polars".into()).exception(py, operation))?;
         let groups = py.detach(|| arrow::groups(&column.chunks, Order::Sorted));
         groups.map_err(|fault| fault.exception(py, operation))
