@@ -6,7 +6,7 @@ use std::ops::Range;
 use dlpark::DlpackElement;
 use gridstride::Result;
 use gridstride::half::{bf16, f16};
-use gridstride::ndarray::{Array, ArrayView, ArrayView1, ArrayViewMut, Axis, Dimension, Ix1};
+use gridstride::ndarray::{Array, ArrayView, ArrayView1, ArrayViewMut, Dimension, Ix1};
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{
     Element, IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
@@ -165,6 +165,12 @@ impl<'py> Argument<'py> {
         Ok(())
     }
 
+    /// Adds a first axis of length 1.
+    pub fn batch_of_one(&mut self) -> PyResult<()> {
+        self.array = self.array.get_item(self.py().None())?.cast_into()?;
+        Ok(())
+    }
+
     /// Gives an argument without rows, such as an empty list, the columns and the dtype of another.
     pub fn fill_empty(&mut self, other: Option<&Argument<'py>>) -> PyResult<()> {
         if !self.array.is_empty() || self.axes() != 1 {
@@ -285,14 +291,6 @@ impl<T, D: Dimension> Input<T, D> {
     /// Returns the elements if they are neighbours in memory, in row-major order.
     pub fn slice(&self) -> Option<&[T]> {
         self.view.as_slice()
-    }
-
-    /// Adds a first axis of length 1.
-    pub fn batch_of_one(self) -> Input<T, D::Larger> {
-        Input {
-            view: self.view.insert_axis(Axis(0)),
-            _owner: self._owner,
-        }
     }
 }
 

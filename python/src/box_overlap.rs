@@ -1,19 +1,19 @@
-//! Pairs of overlapping boxes.
+//! Pairs of overlapping boxes, and their numbers.
 
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, Coordinate, Overlaps};
-use gridstride::ndarray::Ix2;
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Number, by_dtype};
-use crate::boxes;
+use crate::array::{Number, by_dtype};
+use crate::boxes::{self, Boxes, Sets};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::choice;
 use crate::resident::{self, resident};
 
 const BOX_OVERLAP: &str = "box_overlap";
+const COUNTS: &str = "box_overlap_counts";
 
 /// Where each row begins among the indices, the indices, and the numbers of boxes of both sets.
 pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, (usize, usize));
@@ -36,31 +36,71 @@ pub fn box_overlap<'py>(
         let set1 = set1.expect("given");
         return resident::box_overlap::overlaps(py, &place, search, set1, set2);
     }
-    let (set1, set2) = boxes::read(BOX_OVERLAP, set1, set2)?;
+    let sets = boxes::read(BOX_OVERLAP, set1, set2)?;
     let devices = Devices::of(py, device);
     by_dtype!(
-        set1,
+        sets.0,
         [f32, f64, i32],
-        overlaps_of(py, search, &set1, set2.as_ref(), devices)
+        overlaps_of(py, search, &sets, devices)
     )
 }
 
 fn overlaps_of<'py, T: Number + Coordinate>(
     py: Python<'py>,
     search: BoxOverlap,
-    set1: &Argument<'py>,
-    set2: Option<&Argument<'py>>,
+    sets: &Sets<'py>,
     devices: Vec<Device>,
 ) -> PyResult<Pairs<'py>> {
-    let set1 = set1.input::<T, Ix2>(None)?;
-    let set2 = set2.map(|set2| set2.input::<T, Ix2>(None)).transpose()?;
-    let rows = set2.as_ref().unwrap_or(&set1).view().nrows();
-    let operations = set1.view().nrows() as f64 * rows as f64;
-    let found = call(py, BOX_OVERLAP, operations, move || match set2 {
-        Some(set2) => search.overlaps(&devices, set1.view(), set2.view()),
-        None => search.self_overlaps(&devices, set1.view()),
+    let boxes = Boxes::<T>::of(sets)?;
+    let others = boxes.others();
+    let found = call(py, BOX_OVERLAP, boxes.operations(), move || {
+        let set1 = boxes.set1.view();
+        match &boxes.set2 {
+            Some(set2) => search.overlaps(&devices, set1, set2.view()),
+            None => search.self_overlaps(&devices, set1),
+        }
     })?;
-    Ok(pairs(py, found, rows))
+    Ok(pairs(py, found, others))
+}
+
+/// Returns the number of boxes that each box overlaps, without the pairs.
+#[pyfunction]
+#[pyo3(signature = (set1, set2, *, algorithm, device))]
+pub fn box_overlap_counts<'py>(
+    py: Python<'py>,
+    set1: &Bound<'py, PyAny>,
+    set2: Option<&Bound<'py, PyAny>>,
+    algorithm: &str,
+    device: Option<Devices>,
+) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    let search = with_algorithm(COUNTS, algorithm)?;
+    let sets = boxes::read(COUNTS, set1, set2)?;
+    let devices = Devices::of(py, device);
+    by_dtype!(
+        sets.0,
+        [f32, f64, i32],
+        counts_of(py, search, &sets, devices)
+    )
+}
+
+fn counts_of<'py, T: Number + Coordinate>(
+    py: Python<'py>,
+    search: BoxOverlap,
+    sets: &Sets<'py>,
+    devices: Vec<Device>,
+) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    let boxes = Boxes::<T>::of(sets)?;
+    let counts = call(py, COUNTS, boxes.operations(), move || {
+        let set1 = boxes.set1.view();
+        match &boxes.set2 {
+            Some(set2) => search.counts(&devices, set1, set2.view()),
+            None => search.self_counts(&devices, set1),
+        }
+    })?;
+    let (counts, _) = counts.into_raw_vec_and_offset();
+    // Sets have fewer than 2³¹ boxes.
+    let counts = bytemuck::allocation::cast_vec::<u32, i32>(counts);
+    Ok(counts.into_pyarray(py))
 }
 
 /// Returns pairs of boxes with a second set of as many boxes as `others`.

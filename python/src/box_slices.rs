@@ -7,13 +7,12 @@ use std::thread::{self, JoinHandle};
 
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, Coordinate, OverlapSlice};
-use gridstride::ndarray::Ix2;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Number, by_dtype};
+use crate::array::{Number, by_dtype};
 use crate::box_overlap::{Pairs, pairs, with_algorithm};
-use crate::boxes;
+use crate::boxes::{self, Boxes, Sets};
 use crate::call::{POLL, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, not_negative};
@@ -98,35 +97,34 @@ pub fn box_overlap_slices(
     require_threads()?;
     let max_pairs = not_negative(SLICES, "max_pairs", max_pairs)?;
     let search = with_algorithm(SLICES, algorithm)?;
-    let (set1, set2) = boxes::read(SLICES, set1, set2)?;
+    let sets = boxes::read(SLICES, set1, set2)?;
     let devices = Devices::of(py, device);
     by_dtype!(
-        set1,
+        sets.0,
         [f32, f64, i32],
-        slices_of(py, search, &set1, set2.as_ref(), max_pairs, devices)
+        slices_of(py, search, &sets, max_pairs, devices)
     )
 }
 
 fn slices_of<T: Number + Coordinate>(
     py: Python<'_>,
     search: BoxOverlap,
-    set1: &Argument<'_>,
-    set2: Option<&Argument<'_>>,
+    sets: &Sets<'_>,
     max_pairs: usize,
     devices: Vec<Device>,
 ) -> PyResult<PyBoxSlices> {
-    let set1 = set1.input::<T, Ix2>(None)?;
-    let set2 = set2.map(|set2| set2.input::<T, Ix2>(None)).transpose()?;
-    let others = set2.as_ref().unwrap_or(&set1).view().nrows();
+    let boxes = Boxes::<T>::of(sets)?;
+    let others = boxes.others();
     let (ready, checked) = sync_channel(1);
     // Without a place, so that a slice is sent when it is taken: two are in memory at a time.
     let (sender, receiver) = sync_channel(0);
     let thread = thread::Builder::new().name("gridstride-slices".into());
     let thread = thread
         .spawn(move || {
-            let slices = match &set2 {
-                Some(set2) => search.slices(&devices, set1.view(), set2.view(), max_pairs),
-                None => search.self_slices(&devices, set1.view(), max_pairs),
+            let set1 = boxes.set1.view();
+            let slices = match &boxes.set2 {
+                Some(set2) => search.slices(&devices, set1, set2.view(), max_pairs),
+                None => search.self_slices(&devices, set1, max_pairs),
             };
             match slices {
                 Ok(slices) => {

@@ -1,11 +1,12 @@
 //! Boxes as arguments: arrays by position, and data frames by the names of their columns.
 
+use gridstride::ndarray::Ix2;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-use crate::array::{Argument, numpy, promote};
+use crate::array::{Argument, Input, Number, numpy, promote};
 use crate::columns::Name;
 use crate::error::at_index;
 use crate::frames::DataFrame;
@@ -13,12 +14,41 @@ use crate::frames::DataFrame;
 /// The dtypes of boxes.
 const DTYPES: [&str; 3] = ["float32", "float64", "int32"];
 
+/// One or two sets of boxes of any dtype.
+pub type Sets<'py> = (Argument<'py>, Option<Argument<'py>>);
+
+/// The boxes of one or two sets, for a call on any thread.
+pub struct Boxes<T: 'static> {
+    pub set1: Input<T, Ix2>,
+    pub set2: Option<Input<T, Ix2>>,
+}
+
+impl<T: Number> Boxes<T> {
+    pub fn of((set1, set2): &Sets<'_>) -> PyResult<Boxes<T>> {
+        let set2 = set2.as_ref().map(|set2| set2.input(None));
+        Ok(Boxes {
+            set1: set1.input(None)?,
+            set2: set2.transpose()?,
+        })
+    }
+
+    /// Returns the number of boxes of the second set, or of the only one.
+    pub fn others(&self) -> usize {
+        self.set2.as_ref().unwrap_or(&self.set1).view().nrows()
+    }
+
+    /// Returns the number of pairs of boxes, overlapping or not.
+    pub fn operations(&self) -> f64 {
+        self.set1.view().nrows() as f64 * self.others() as f64
+    }
+}
+
 /// Reads one or two sets of boxes of one dtype.
 pub fn read<'py>(
     operation: &'static str,
     set1: &Bound<'py, PyAny>,
     set2: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(Argument<'py>, Option<Argument<'py>>)> {
+) -> PyResult<Sets<'py>> {
     // As the library calls a single set.
     let single = if set2.is_some() { "set1" } else { "set" };
     let mut set1 = argument(operation, ["set1", single], set1)?;

@@ -167,20 +167,22 @@ fn nearest_of<'py, T: Number + Component>(
     let queries = queries.input::<T, Ix2>(None)?;
     let database = database.input::<T, Ix2>(None)?;
     let operations = queries.view().len() as f64 * database.view().nrows() as f64;
-    let (distances, indices) = call(py, NEAREST, operations, move || {
-        let found = options.nearest(&devices, queries.view(), database.view(), k)?;
-        Ok((found.distances, signed(found.indices)))
+    let found = call(py, NEAREST, operations, move || {
+        options.nearest(&devices, queries.view(), database.view(), k)
     })?;
-    let (distances, indices) = (distances.into_pyarray(py), indices.into_pyarray(py));
-    Ok((distances.into_any(), indices.into_any()))
+    Ok(arrays(py, found))
 }
 
-/// Converts row numbers without a copy. They are below 2⁶³, as no array has more rows.
-pub fn signed(indices: Array2<u64>) -> Array2<i64> {
-    let shape = indices.dim();
-    let (indices, _) = indices.into_raw_vec_and_offset();
-    let indices = bytemuck::allocation::cast_vec(indices);
-    Array2::from_shape_vec(shape, indices).expect("as many as before, in row-major order")
+/// Returns distances and indices as numpy's arrays, without a copy.
+pub fn arrays(py: Python<'_>, found: gridstride::distances::Nearest) -> Nearest<'_> {
+    let shape = found.indices.dim();
+    let (indices, _) = found.indices.into_raw_vec_and_offset();
+    // Row numbers are below 2⁶³, as no array has more rows.
+    let indices = bytemuck::allocation::cast_vec::<u64, i64>(indices);
+    let indices =
+        Array2::from_shape_vec(shape, indices).expect("as many as before, in row-major order");
+    let distances = found.distances.into_pyarray(py);
+    (distances.into_any(), indices.into_pyarray(py).into_any())
 }
 
 pub fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {

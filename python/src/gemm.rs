@@ -3,21 +3,19 @@
 use gridstride::Device;
 use gridstride::half::{bf16, f16};
 use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
-use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
+use gridstride::ndarray::Dimension;
 use numpy::{Element, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::{
-    Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
-};
+use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote};
 use crate::call::call;
 use crate::columns::Name;
 use crate::device::Devices;
 use crate::error::choice;
 use crate::frames::matrix;
-use crate::matmul::{DTYPES, multiplications};
+use crate::matmul::{DTYPES, by_axes, multiplications};
 
 const GEMM: &str = "gemm";
 
@@ -172,45 +170,24 @@ where
     Err(c.wrong_dtype(&[<T as Number>::NAME, <T::Sum as Number>::NAME]))
 }
 
-fn with_result_of<T, C>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
 {
-    let (a, b, out) = (&product.a, &product.b, Memory::of_out(Some(product.c)));
-    let out = out.as_ref();
-    match (a.axes(), b.axes()) {
-        (2, 2) => compute::<T, C, Ix2, Ix2>(py, a.input(out)?, b.input(out)?, product),
-        (2, 1) => compute::<T, C, Ix2, Ix1>(py, a.input(out)?, b.input(out)?, product),
-        (1, 2) => compute::<T, C, Ix1, Ix2>(py, a.input(out)?, b.input(out)?, product),
-        (3, 3) => compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b.input(out)?, product),
-        (3, 2) => {
-            let b = b.input::<T, Ix2>(out)?.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b, product)
-        }
-        (2, 3) => {
-            let a = a.input::<T, Ix2>(out)?.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, a, b.input(out)?, product)
-        }
-        (axes_of_a, axes_of_b) => Err(PyValueError::new_err(format!(
-            "{GEMM}: a has {axes_of_a} axes and b has {axes_of_b}: possible are matrices, batches of \
-             matrices with 3 axes, and a matrix and a vector"
-        ))),
-    }
+    by_axes!(GEMM, product, compute::<T, C>(py))
 }
 
-fn compute<T, C, DA, DB>(
-    py: Python<'_>,
-    a: Input<T, DA>,
-    b: Input<T, DB>,
-    product: Product<'_, '_>,
-) -> PyResult<Py<PyAny>>
+fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
     DA: MatrixDimension<DB, Product: 'static> + 'static,
     DB: Dimension + 'static,
 {
+    let memory = Memory::of_out(Some(product.c));
+    let a = product.a.input::<T, DA>(memory.as_ref())?;
+    let b = product.b.input::<T, DB>(memory.as_ref())?;
     let (options, devices) = (product.options, product.devices);
     let alpha = scalar("alpha", product.alpha)?;
     let beta = scalar("beta", product.beta)?;

@@ -3,7 +3,6 @@
 
 mod array;
 mod arrow;
-mod box_counts;
 mod box_overlap;
 mod box_slices;
 mod boxes;
@@ -51,9 +50,8 @@ mod _core {
     #[pymodule_export]
     use crate::arrow::from_arrow;
     #[pymodule_export]
-    use crate::box_counts::box_overlap_counts;
     #[pymodule_export]
-    use crate::box_overlap::box_overlap;
+    use crate::box_overlap::{box_overlap, box_overlap_counts};
     #[pymodule_export]
     use crate::box_slices::{PyBoxSlices, box_overlap_slices};
     #[pymodule_export]

@@ -3,12 +3,12 @@
 use gridstride::Device;
 use gridstride::half::{bf16, f16};
 use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
-use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
+use gridstride::ndarray::Dimension;
 use numpy::PyArrayDescr;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Input, Memory, Number, Outcome, Output, by_dtype, promote};
+use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, promote};
 use crate::call::call;
 use crate::columns::Name;
 use crate::device::Devices;
@@ -20,6 +20,32 @@ const MATMUL: &str = "matmul";
 
 /// The dtypes of factors.
 pub const DTYPES: [&str; 4] = ["float32", "float64", "float16", "bfloat16"];
+
+/// Calls a function with the numbers of axes of a product's factors. A matrix beside a batch is a batch
+/// of one.
+macro_rules! by_axes {
+    ($operation:expr, $product:ident, $compute:ident::<$t:ty, $c:ty>($py:expr)) => {{
+        use gridstride::ndarray::{Ix1, Ix2, Ix3};
+
+        match ($product.a.axes(), $product.b.axes()) {
+            (3, 2) => $product.b.batch_of_one()?,
+            (2, 3) => $product.a.batch_of_one()?,
+            _ => (),
+        }
+        match ($product.a.axes(), $product.b.axes()) {
+            (2, 2) => $compute::<$t, $c, Ix2, Ix2>($py, $product),
+            (2, 1) => $compute::<$t, $c, Ix2, Ix1>($py, $product),
+            (1, 2) => $compute::<$t, $c, Ix1, Ix2>($py, $product),
+            (3, 3) => $compute::<$t, $c, Ix3, Ix3>($py, $product),
+            (of_a, of_b) => Err(pyo3::exceptions::PyValueError::new_err(format!(
+                "{}: a has {of_a} axes and b has {of_b}: possible are matrices, batches of matrices with 3 \
+                 axes, and a matrix and a vector",
+                $operation
+            ))),
+        }
+    }};
+}
+pub(crate) use by_axes;
 
 /// The factors and options of a product.
 struct Product<'a, 'py> {
@@ -105,29 +131,13 @@ where
     }
 }
 
-fn with_result_of<T, C>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
 {
     require_dtype::<T, C>(product.dtype.as_ref(), product.out.is_some())?;
-    let (a, b, out) = (&product.a, &product.b, Memory::of_out(product.out));
-    let out = out.as_ref();
-    match (a.axes(), b.axes()) {
-        (2, 2) => compute::<T, C, Ix2, Ix2>(py, a.input(out)?, b.input(out)?, product),
-        (2, 1) => compute::<T, C, Ix2, Ix1>(py, a.input(out)?, b.input(out)?, product),
-        (1, 2) => compute::<T, C, Ix1, Ix2>(py, a.input(out)?, b.input(out)?, product),
-        (3, 3) => compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b.input(out)?, product),
-        (3, 2) => {
-            let b = b.input::<T, Ix2>(out)?.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, a.input(out)?, b, product)
-        }
-        (2, 3) => {
-            let a = a.input::<T, Ix2>(out)?.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, a, b.input(out)?, product)
-        }
-        (axes_of_a, axes_of_b) => Err(wrong_axes(axes_of_a, axes_of_b)),
-    }
+    by_axes!(MATMUL, product, compute::<T, C>(py))
 }
 
 /// Fails if the `dtype` of the result is not `C`, the dtype of `out` if there is one.
@@ -171,26 +181,16 @@ pub fn multiplications(a: &[usize], b: &[usize]) -> f64 {
     (elements(a) * columns as f64).max(elements(b) * rows as f64)
 }
 
-/// Returns the exception for factors with these numbers of axes.
-pub fn wrong_axes(of_a: usize, of_b: usize) -> PyErr {
-    PyValueError::new_err(format!(
-        "{MATMUL}: a has {of_a} axes and b has {of_b}: possible are matrices, batches of matrices with 3 \
-         axes, and a matrix and a vector"
-    ))
-}
-
-fn compute<T, C, DA, DB>(
-    py: Python<'_>,
-    a: Input<T, DA>,
-    b: Input<T, DB>,
-    product: Product<'_, '_>,
-) -> PyResult<Py<PyAny>>
+fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
     DA: MatrixDimension<DB, Product: 'static> + 'static,
     DB: Dimension + 'static,
 {
+    let memory = Memory::of_out(product.out);
+    let a = product.a.input::<T, DA>(memory.as_ref())?;
+    let b = product.b.input::<T, DB>(memory.as_ref())?;
     let (options, devices) = (product.options, product.devices);
     let out = Output::<C, DA::Product>::new(MATMUL, product.out)?;
     let operations = multiplications(a.view().shape(), b.view().shape());

@@ -3,7 +3,7 @@
 use gridstride::Device;
 use gridstride::distances::{Component, Distances, Windows};
 use gridstride::ndarray::{Ix1, Ix2};
-use numpy::{IntoPyArray, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::array::{
 };
 use crate::call::call;
 use crate::device::Devices;
-use crate::distances::{DTYPES, Nearest, signed, with_metric};
+use crate::distances::{DTYPES, Nearest, arrays, with_metric};
 use crate::error::not_negative;
 
 const SLIDE_DISTANCES: &str = "slide_distances";
@@ -137,13 +137,11 @@ fn nearest_of<'py, T: Number + Component>(
 ) -> PyResult<Nearest<'py>> {
     let (queries, database) = (queries.read::<T>(None)?, database.read::<T>(None)?);
     let operations = queries.len() * database.sequences();
-    let (distances, indices) = call(py, SLIDE_NEAREST, operations, move || {
+    let found = call(py, SLIDE_NEAREST, operations, move || {
         let (queries, database) = (queries.windows()?, database.windows()?);
-        let found = options.slide_nearest(&devices, queries, database, k)?;
-        Ok((found.distances, signed(found.indices)))
+        options.slide_nearest(&devices, queries, database, k)
     })?;
-    let (distances, indices) = (distances.into_pyarray(py), indices.into_pyarray(py));
-    Ok((distances.into_any(), indices.into_any()))
+    Ok(arrays(py, found))
 }
 
 /// An argument of sequences of windows.

@@ -12,12 +12,12 @@ use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::PyDict;
 
 use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
 use super::stream::{RawStream, make_wait, wait_for};
-use crate::array::Number;
+use crate::array::{Number, is_list};
 use crate::call::{call, require_threads};
 use crate::device::{Devices, named};
 use crate::error::OrRaise;
@@ -103,6 +103,30 @@ impl Place {
         call(py, self.operation, operations, work).map(|(result, _)| result)
     }
 
+    /// Runs `work` as [`call`] does, with the array `out` to write to, or else for a new array.
+    pub fn write<T: Number + Element, D: Dimension + 'static>(
+        &self,
+        py: Python<'_>,
+        operations: f64,
+        out: Out<'_, '_>,
+        work: impl FnOnce(
+            Option<&mut DeviceArray<T, D>>,
+        ) -> gridstride::Result<Option<DeviceArray<T, D>>>
+        + Send
+        + 'static,
+    ) -> PyResult<Py<PyAny>> {
+        let (out, object) = out.unzip();
+        let out = out.map(|out| out.array::<T, D>()).transpose()?;
+        let new = self.call(py, operations, move || {
+            let mut out = out;
+            work(out.as_mut())
+        })?;
+        match (object, new) {
+            (None, Some(new)) => Ok(Py::new(py, PyDeviceArray::new(self, new))?.into_any()),
+            (object, _) => Ok(object.expect("written to").clone().unbind()),
+        }
+    }
+
     /// Orders the call after the present work of an argument's stream, and that stream's later work
     /// after the call.
     ///
@@ -173,8 +197,7 @@ pub fn lists_device_arrays(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 fn lists_within(object: &Bound<'_, PyAny>, levels: u32) -> PyResult<bool> {
-    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
-    if levels == 0 || !is_list {
+    if levels == 0 || !is_list(object) {
         return Ok(false);
     }
     for item in object.try_iter()? {
@@ -185,6 +208,9 @@ fn lists_within(object: &Bound<'_, PyAny>, levels: u32) -> PyResult<bool> {
     }
     Ok(false)
 }
+
+/// An argument `out`, and its object.
+pub type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
 
 /// An argument's name and value.
 pub type Named<'a, 'py> = (&'static str, Option<&'a Bound<'py, PyAny>>);
@@ -462,10 +488,10 @@ impl DeviceArgument {
     }
 
     /// Adds a first axis of length 1.
-    pub fn batch_of_one(mut self) -> DeviceArgument {
+    pub fn batch_of_one(&mut self) -> PyResult<()> {
         self.shape.insert(0, 1);
         self.strides.insert(0, 0);
-        self
+        Ok(())
     }
 
     /// Fails if this argument cannot be written to, or shares memory with one of the `inputs`.

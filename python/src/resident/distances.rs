@@ -8,12 +8,9 @@ use gridstride::distances::{Component, Distances};
 use gridstride::ndarray::Ix2;
 use pyo3::prelude::*;
 
-use super::{DeviceArgument, Place, PyDeviceArray};
+use super::{DeviceArgument, Out, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
 use crate::distances::Nearest;
-
-/// An argument `out`, and its object.
-type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
 
 pub fn distances(
     py: Python<'_>,
@@ -42,20 +39,12 @@ fn distances_of<T: Number + Element + Component>(
     let b = b.map(|b| b.array::<T, Ix2>()).transpose()?;
     let rows = b.as_ref().unwrap_or(&a).shape()[0];
     let operations = a.len() as f64 * rows as f64;
-    let Some((out, object)) = out else {
-        let found = place.call(py, operations, move || match &b {
-            Some(b) => options.distances_device(&a, b),
-            None => options.pairwise_device(&a),
-        });
-        let found = PyDeviceArray::new(place, found?);
-        return Ok(Py::new(py, found)?.into_any());
-    };
-    let mut out = out.array::<f64, Ix2>()?;
-    place.call(py, operations, move || match &b {
-        Some(b) => options.distances_device_into(&a, b, &mut out),
-        None => options.pairwise_device_into(&a, &mut out),
-    })?;
-    Ok(object.clone().unbind())
+    place.write::<f64, Ix2>(py, operations, out, move |out| match (&b, out) {
+        (Some(b), None) => options.distances_device(&a, b).map(Some),
+        (None, None) => options.pairwise_device(&a).map(Some),
+        (Some(b), Some(out)) => options.distances_device_into(&a, b, out).map(|()| None),
+        (None, Some(out)) => options.pairwise_device_into(&a, out).map(|()| None),
+    })
 }
 
 pub fn nearest<'py>(

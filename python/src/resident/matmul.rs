@@ -3,13 +3,13 @@
 use gridstride::device::Element;
 use gridstride::half::{bf16, f16};
 use gridstride::matmul::{MatMul, MatrixDimension, ResultIn, Scalar};
-use gridstride::ndarray::{Dimension, Ix1, Ix2, Ix3};
+use gridstride::ndarray::Dimension;
 use numpy::PyArrayDescr;
 use pyo3::prelude::*;
 
-use super::{DeviceArgument, Place, PyDeviceArray};
+use super::{DeviceArgument, Out, Place};
 use crate::array::{Number, by_dtype};
-use crate::matmul::{multiplications, require_dtype, wrong_axes};
+use crate::matmul::{by_axes, multiplications, require_dtype};
 
 /// The factors and options of a product.
 pub struct Product<'a, 'py> {
@@ -19,7 +19,7 @@ pub struct Product<'a, 'py> {
     /// The dtype of the result.
     pub dtype: Option<Bound<'py, PyArrayDescr>>,
     /// Where to write the result, and the object that it is.
-    pub out: Option<(DeviceArgument, &'a Bound<'py, PyAny>)>,
+    pub out: Out<'a, 'py>,
     pub options: MatMul,
 }
 
@@ -52,21 +52,7 @@ where
     C: Number + Element + gridstride::Number,
 {
     require_dtype::<T, C>(product.dtype.as_ref(), product.out.is_some())?;
-    match (product.a.axes(), product.b.axes()) {
-        (2, 2) => compute::<T, C, Ix2, Ix2>(py, product),
-        (2, 1) => compute::<T, C, Ix2, Ix1>(py, product),
-        (1, 2) => compute::<T, C, Ix1, Ix2>(py, product),
-        (3, 3) => compute::<T, C, Ix3, Ix3>(py, product),
-        (3, 2) => {
-            product.b = product.b.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, product)
-        }
-        (2, 3) => {
-            product.a = product.a.batch_of_one();
-            compute::<T, C, Ix3, Ix3>(py, product)
-        }
-        (axes_of_a, axes_of_b) => Err(wrong_axes(axes_of_a, axes_of_b)),
-    }
+    by_axes!("matmul", product, compute::<T, C>(py))
 }
 
 fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
@@ -85,17 +71,14 @@ where
         ..
     } = product;
     let operations = multiplications(a.shape(), b.shape());
-    let Some((out, object)) = out else {
-        let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
-        let work = move || options.matmul_device_as(a.view()?, b.view()?);
-        let c = PyDeviceArray::new::<C, _>(&place, place.call(py, operations, work)?);
-        return Ok(Py::new(py, c)?.into_any());
-    };
-    out.require_output(&[&a, &b])?;
+    if let Some((out, _)) = &out {
+        out.require_output(&[&a, &b])?;
+    }
     let (a, b) = (a.elements::<T, DA>()?, b.elements::<T, DB>()?);
-    let mut c = out.array::<C, DA::Product>()?;
-    place.call(py, operations, move || {
-        options.matmul_device_into(a.view()?, b.view()?, &mut c)
-    })?;
-    Ok(object.clone().unbind())
+    place.write::<C, DA::Product>(py, operations, out, move |c| match c {
+        Some(c) => options
+            .matmul_device_into(a.view()?, b.view()?, c)
+            .map(|()| None),
+        None => options.matmul_device_as(a.view()?, b.view()?).map(Some),
+    })
 }

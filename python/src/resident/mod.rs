@@ -10,5 +10,5 @@ pub mod matmul;
 mod stream;
 pub mod time_series;
 
-pub use argument::{DeviceArgument, Place, lists_device_arrays, on_device, resident};
+pub use argument::{DeviceArgument, Out, Place, lists_device_arrays, on_device, resident};
 pub use array::{PyDeviceArray, uploaded};

@@ -9,7 +9,7 @@ use gridstride::time_series::{self, TimeBuckets, Value};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-use super::{DeviceArgument, Place, PyDeviceArray};
+use super::{DeviceArgument, Out, Place, PyDeviceArray};
 use crate::array::{Number, by_dtype};
 use crate::time_series::POINT;
 
@@ -74,23 +74,16 @@ pub fn round(
     timestamps: DeviceArgument,
     every: i64,
     origin: i64,
-    out: Option<(DeviceArgument, &Bound<'_, PyAny>)>,
+    out: Out<'_, '_>,
 ) -> PyResult<Py<PyAny>> {
     if let Some((out, _)) = &out {
         out.require_output(&[&timestamps])?;
     }
     let timestamps = timestamps.array::<i64, Ix1>()?;
     let operations = timestamps.len() as f64;
-    let Some((out, object)) = out else {
-        let rounded = place.call(py, operations, move || {
-            time_series::round_timestamps_device(&timestamps, every, origin)
-        });
-        let rounded = PyDeviceArray::new(place, rounded?);
-        return Ok(Py::new(py, rounded)?.into_any());
-    };
-    let mut out = out.array::<i64, Ix1>()?;
-    place.call(py, operations, move || {
-        time_series::round_timestamps_device_into(&timestamps, every, origin, &mut out)
-    })?;
-    Ok(object.clone().unbind())
+    place.write::<i64, Ix1>(py, operations, out, move |out| match out {
+        Some(out) => time_series::round_timestamps_device_into(&timestamps, every, origin, out)
+            .map(|()| None),
+        None => time_series::round_timestamps_device(&timestamps, every, origin).map(Some),
+    })
 }
