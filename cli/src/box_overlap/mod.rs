@@ -131,7 +131,7 @@ fn read<T: Number>(args: &Args) -> Result<(Prepared, Vec<Boxes<T>>)> {
 fn warn_of_rounded<T>((path, set): (&Path, &Boxes<T>)) {
     if set.rounded > 0 {
         report::warn(&format!(
-            "{}: {} coordinates are whole numbers beyond 2^53 that f64 does not have, and are rounded",
+            "{}: {} coordinates are numbers beyond 2^53 that f64 does not have, and are rounded",
             path.display(),
             set.rounded
         ));

@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, PrimitiveArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{
+    ArrowNativeType, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DecimalType, Int64Type, UInt64Type,
+};
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use files::points::value::{EXACT, is_rounded};
 
 const NAME: &str = "exact_float64";
 
-/// Returns the function `exact_float64`, which converts numbers to `Float64`, and refuses integers
-/// that it would round. Plans call it for their arguments.
+/// Returns the function `exact_float64`, which converts numbers to `Float64`, and refuses numbers from
+/// 2⁵³ on that it would round. Plans call it for their arguments.
 pub(crate) fn exact_float64() -> ScalarUDF {
     ScalarUDF::new_from_impl(ExactFunction {
         signature: Signature::user_defined(Volatility::Immutable),
@@ -52,36 +56,78 @@ impl ScalarUDFImpl for ExactFunction {
     }
 }
 
-/// Converts the numbers of a column to `Float64`.
+/// Converts the numbers of a column to `Float64`. Decimals below 2⁵³ become the nearest `Float64`, as
+/// their texts in a CSV file do.
 ///
 /// # Errors
-/// If `Float64` would round an integer, which is then named.
+/// If `Float64` would round an integer, or a decimal from 2⁵³ on, which is then named.
 pub(crate) fn to_float64(numbers: &ArrayRef, column: &str) -> Result<ArrayRef> {
-    let is_rounded = |&number: &i128| number as f64 as i128 != number;
+    let is_inexact = |&number: &i128| number as f64 as i128 != number;
+    let refuse = |number: String| {
+        exec_err!(
+            "column {column:?} has the {number}, which Float64 would round: cast the column to Float64 in a \
+             view if that is meant"
+        )
+    };
+    macro_rules! decimals {
+        ($type:ty) => {
+            from_decimals(numbers.as_primitive::<$type>())
+                .or_else(|decimal| refuse(format!("decimal {decimal}")))
+        };
+    }
     let rounded = match numbers.data_type() {
         DataType::Float64 => return Ok(Arc::clone(numbers)),
+        DataType::Decimal32(..) => return decimals!(Decimal32Type),
+        DataType::Decimal64(..) => return decimals!(Decimal64Type),
+        DataType::Decimal128(..) => return decimals!(Decimal128Type),
+        DataType::Decimal256(..) => return decimals!(Decimal256Type),
         DataType::Int64 => {
             let numbers = numbers.as_primitive::<Int64Type>().iter().flatten();
-            numbers.map(i128::from).find(is_rounded)
+            numbers.map(i128::from).find(is_inexact)
         }
         DataType::UInt64 => {
             let numbers = numbers.as_primitive::<UInt64Type>().iter().flatten();
-            numbers.map(i128::from).find(is_rounded)
+            numbers.map(i128::from).find(is_inexact)
         }
         _ => None,
     };
     match rounded {
-        Some(number) => exec_err!(
-            "column {column:?} has the integer {number}, which Float64 would round: cast the column to \
-             Float64 in a view if that is meant"
-        ),
+        Some(number) => refuse(format!("integer {number}")),
         None => Ok(cast(numbers, &DataType::Float64)?),
     }
 }
 
+/// Returns the nearest `Float64` of each decimal, or the first that is 2⁵³ or more and rounded.
+fn from_decimals<T: DecimalType>(decimals: &PrimitiveArray<T>) -> Result<ArrayRef, String> {
+    let scale = i32::from(decimals.scale());
+    let power = (0..=22).contains(&scale).then(|| 10f64.powi(scale));
+    let numbers = (0..decimals.len()).map(|row| {
+        if decimals.is_null(row) {
+            return Ok(None);
+        }
+        // The nearest, since both the digits and the power of ten are exact.
+        if let (Some(digits), Some(power)) = (decimals.value(row).to_i64(), power)
+            && digits.unsigned_abs() <= EXACT as u64
+        {
+            return Ok(Some(digits as f64 / power));
+        }
+        let text = decimals.value_as_string(row);
+        let number = text.parse::<f64>().map_err(|_| text.clone())?;
+        match number.abs() >= EXACT && is_rounded(text.as_bytes(), number) {
+            true => Err(text),
+            false => Ok(Some(number)),
+        }
+    });
+    let numbers = numbers.collect::<Result<Float64Array, _>>()?;
+    Ok(Arc::new(numbers))
+}
+
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{Int32Array, Int64Array, NullArray, UInt64Array};
+    use datafusion::arrow::array::{
+        Decimal128Array, Int32Array, Int64Array, NullArray, UInt64Array,
+    };
+    use datafusion::arrow::datatypes::Float64Type;
 
     use super::*;
 
@@ -103,6 +149,61 @@ mod tests {
             let found = to_float64(&numbers, "x").unwrap();
             assert_eq!(found.data_type(), &DataType::Float64);
             assert_eq!(found.null_count(), numbers.logical_null_count());
+        }
+        let decimal = |digits: i128, scale| -> ArrayRef {
+            let digits = Decimal128Array::from(vec![None, Some(digits)]);
+            Arc::new(digits.with_precision_and_scale(38, scale).unwrap())
+        };
+        // The digits of 1/3 are more than an `i64` has.
+        let third = 333_333_333_333_333_333_333_333_333_333;
+        for (decimals, number) in [
+            (decimal(1, 1), 0.1),
+            (decimal(-1_234_567, 3), -1234.567),
+            (decimal(third, 30), 1.0 / 3.0),
+            (
+                decimal(12_345_678_901_234_567_890, 20),
+                "0.12345678901234567890".parse().unwrap(),
+            ),
+            (decimal(i128::from(EDGE + 2) * 1000, 3), (EDGE + 2) as f64),
+            (decimal(5, -3), 5000.0),
+            (
+                cast(&decimal(15, 1), &DataType::Decimal32(9, 1)).unwrap(),
+                1.5,
+            ),
+            (
+                cast(&decimal(15, 1), &DataType::Decimal64(18, 1)).unwrap(),
+                1.5,
+            ),
+            (
+                cast(&decimal(15, 1), &DataType::Decimal256(76, 40)).unwrap(),
+                1.5,
+            ),
+        ] {
+            let found = to_float64(&decimals, "x").unwrap();
+            let expected = Float64Array::from(vec![None, Some(number)]);
+            assert_eq!(found.as_primitive::<Float64Type>(), &expected);
+        }
+        let wide = cast(
+            &decimal(i128::from(EDGE + 1), 0),
+            &DataType::Decimal256(76, 40),
+        )
+        .unwrap();
+        let all_digits = decimal(10i128.pow(38) - 1, 0);
+        for (decimals, number) in [
+            (decimal(i128::from(EDGE + 1), 0), "9007199254740993"),
+            (
+                decimal(i128::from(EDGE) * 100 + 5, 2),
+                "9007199254740992.05",
+            ),
+            (
+                wide,
+                "9007199254740993.0000000000000000000000000000000000000000",
+            ),
+            (all_digits, "99999999999999999999999999999999999999"),
+        ] {
+            let error = to_float64(&decimals, "x").unwrap_err().strip_backtrace();
+            let said = format!("column \"x\" has the decimal {number}, which Float64 would round");
+            assert!(error.contains(&said), "{error}");
         }
         let rounded: [(ArrayRef, &str); 3] = [
             (

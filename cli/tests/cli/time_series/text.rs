@@ -422,7 +422,7 @@ fn large_whole_values() {
     let output = PROGRAM.run(&["--unit", "ns", "--every", "1s", &file]);
     assert!(output.status.success());
     let errors = String::from_utf8(output.stderr).unwrap();
-    let said = "large.csv: 2 values are whole numbers beyond 2^53 that f64 does not have, and are rounded: the \
+    let said = "large.csv: 2 values are numbers beyond 2^53 that f64 does not have, and are rounded: the \
                 first one, 9007199254740993, is read as 9007199254740992\n";
     says(&errors, &["warning: ", said]);
 }

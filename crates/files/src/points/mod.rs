@@ -91,7 +91,7 @@ pub struct Rows {
     /// The unit of the timestamps that are numbers, if there are any: the first of a block is looked
     /// at.
     pub unit: Option<TimeUnit>,
-    /// Values that are whole numbers and were rounded, if there are any.
+    /// Values beyond 2⁵³ that were rounded, if there are any.
     pub rounded: Option<Rounded>,
     /// How many timestamps are numbers outside of 1990 to 2100 in the unit that was told, and the first.
     pub implausible: Option<(u64, String)>,
@@ -102,7 +102,7 @@ pub struct Rows {
     names: Option<Names>,
 }
 
-/// Values beyond 2⁵³, written as whole numbers that `f64` does not have.
+/// Values beyond 2⁵³ that `f64` does not have, with all their digits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounded {
     /// Their number.
@@ -124,7 +124,7 @@ impl Rows {
         if let Some(Rounded { count, first }) = &rows.rounded {
             let (path, (text, number)) = (path.display(), first);
             monitor.warn(&format!(
-                "{path}: {count} values are whole numbers beyond 2^53 that f64 does not have, and are rounded: the \
+                "{path}: {count} values are numbers beyond 2^53 that f64 does not have, and are rounded: the \
                  first one, {text}, is read as {number}"
             ));
         }

@@ -13,15 +13,27 @@ pub fn is_missing(value: f64) -> bool {
     value.to_bits() == MISSING.to_bits()
 }
 
-/// Returns whether a text is a whole number, all of whose digits are written, other than `value`.
+/// Returns whether a text, all of whose digits are written, is another number than `value`, which has
+/// to be at least [`EXACT`] in size, and so a whole number.
+///
+/// ```
+/// use files::points::value::is_rounded;
+///
+/// assert!(is_rounded(b"9007199254740993", 9007199254740992.0));
+/// assert!(is_rounded(b"-9007199254740994.5", -9007199254740994.0));
+/// assert!(!is_rounded(b"9007199254740994.0", 9007199254740994.0));
+/// assert!(!is_rounded(b"9e300", 9e300));
+/// ```
 pub fn is_rounded(text: &[u8], value: f64) -> bool {
     let text = str::from_utf8(text).unwrap_or_default();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut all = whole.bytes().chain(fraction.bytes());
+    if !all.all(|digit| digit.is_ascii_digit()) {
         return false;
     }
-    match text.parse::<i128>() {
-        Ok(number) => number != value as i128,
+    match whole.parse::<i128>() {
+        Ok(number) => number != value.abs() as i128 || fraction.bytes().any(|digit| digit != b'0'),
         // Of more digits than these, nearly none is exact.
         Err(_) => true,
     }
