@@ -184,7 +184,8 @@ python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
 python3 benches/random_sequences.py target/bench/many.fq 50000000 333333
 python3 benches/random_sequences.py target/bench/many.fa.gz 100000000 1410
 python3 benches/random_sequences.py target/bench/many.fq.gz 50000000 333333
-cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa target/bench/many.fa.gz target/bench/many.fq target/bench/many.fq.gz
+python3 benches/random_sequences.py target/bench/many.fq.bgz 50000000 333333
+cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa target/bench/many.fa.gz target/bench/many.fq target/bench/many.fq.gz target/bench/many.fq.bgz
 ## time_series_labels: Time series by labels, in Python
 python3 python/benches/labels.py
 ## edit_distance_cpu: Edit distance on the CPU

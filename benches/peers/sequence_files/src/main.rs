@@ -5,7 +5,7 @@
 //!
 //! This repository's reader makes codes of the letters, and refuses bytes that are not letters. The
 //! others are compared with it on less work: they find the records and their letters, without the line
-//! ends between them. paraseq has as many threads as there are cores. Files may be gzip.
+//! ends between them. paraseq has as many threads as there are cores. Files may be gzip or bgzip.
 
 use std::fs::File;
 use std::hint::black_box;

@@ -8,6 +8,10 @@ pub struct Counted<R> {
     inner: Option<R>,
     position: u64,
     has_failed: bool,
+    /// Bytes that come again, and how many of them have been taken.
+    again: (Vec<u8>, usize),
+    /// The error behind them.
+    failed: Option<io::Error>,
 }
 
 impl<R> Counted<R> {
@@ -31,7 +35,7 @@ impl<R> Counted<R> {
         Counted {
             inner: Some(raw),
             position: start,
-            has_failed: false,
+            ..Counted::none()
         }
     }
 
@@ -40,6 +44,8 @@ impl<R> Counted<R> {
             inner: None,
             position: 0,
             has_failed: false,
+            again: (Vec::new(), 0),
+            failed: None,
         }
     }
 
@@ -55,6 +61,15 @@ impl<R> Counted<R> {
 }
 
 impl<R: BufRead> Counted<R> {
+    /// Makes the last bytes that were taken come again, and then the error that followed.
+    pub(crate) fn put_back(&mut self, bytes: &[u8], failed: Option<io::Error>) {
+        let (again, taken) = &mut self.again;
+        again.splice(..*taken, bytes.iter().copied());
+        *taken = 0;
+        self.position -= bytes.len() as u64;
+        self.failed = failed.or(self.failed.take());
+    }
+
     /// Whether nothing follows but zeros, which are taken.
     pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
         loop {
@@ -78,6 +93,14 @@ impl<R: BufRead> Read for Counted<R> {
 
 impl<R: BufRead> BufRead for Counted<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.has_failed = false;
+        if let again @ [_, ..] = &self.again.0[self.again.1..] {
+            return Ok(again);
+        }
+        if let Some(error) = self.failed.take() {
+            self.has_failed = true;
+            return Err(error);
+        }
         let Some(inner) = &mut self.inner else {
             return Ok(&[]);
         };
@@ -87,9 +110,11 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 
     fn consume(&mut self, count: usize) {
-        if let Some(inner) = &mut self.inner {
+        if self.again.1 < self.again.0.len() {
+            self.again.1 += count;
+        } else if let Some(inner) = &mut self.inner {
             inner.consume(count);
-            self.position += count as u64;
         }
+        self.position += count as u64;
     }
 }

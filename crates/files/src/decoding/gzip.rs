@@ -4,9 +4,12 @@
 mod tests;
 
 use std::io::{self, BufRead, ErrorKind, Read};
+use std::mem;
 
-use flate2::bufread::GzDecoder;
+use crc32fast::Hasher;
+use flate2::bufread::{DeflateDecoder, GzDecoder};
 
+use super::bgzip::{self, Blocks};
 use super::{Counted, Decoding};
 
 /// Reads and decompresses gzip.
@@ -20,7 +23,7 @@ use super::{Counted, Decoding};
 /// two blocks, although some writers leave the block out. Bytes behind the last member that are not
 /// gzip are ignored, as by gunzip.
 ///
-/// The first header is read at once, and what is wrong with it is an error of the first read.
+/// Blocks of bgzip are decompressed on several threads, some of them ahead of the caller.
 ///
 /// # Errors
 /// Reading gives the errors of [`Decoding`].
@@ -41,10 +44,13 @@ use super::{Counted, Decoding};
 /// ```
 pub fn gzip<R: BufRead>(raw: R, warn: impl FnMut(&str) + Send + 'static) -> Decoding<Gzip<R>, R> {
     let gzip = Gzip {
-        member: GzDecoder::new(Counted::new(raw)),
+        blocks: Blocks::default(),
+        member: DeflateDecoder::new(Counted::new(raw)),
+        block: None,
+        sum: Hasher::new(),
         start: 0,
-        is_empty: true,
-        is_over: false,
+        size: 0,
+        state: State::Between,
         warn: Box::new(warn),
     };
     Decoding::new("gzip", gzip, |gzip| gzip.member.get_ref())
@@ -59,71 +65,120 @@ const MISSING_BLOCK: &str = "the empty block that ends each file of BGZF (bgzip)
 
 /// Decompresses the members of gzip, one after the other.
 pub struct Gzip<R> {
-    member: GzDecoder<Counted<R>>,
+    /// Blocks of bgzip that have been taken together.
+    blocks: Blocks,
+    member: DeflateDecoder<Counted<R>>,
+    /// The size of the member that its header says, if it is a block of bgzip.
+    block: Option<u64>,
+    /// The checksum of the member's content.
+    sum: Hasher,
     /// Where the member begins in the file.
     start: u64,
-    /// Whether the member has no content so far.
-    is_empty: bool,
-    /// Whether the last member has been read.
-    is_over: bool,
+    /// The bytes of the member's content.
+    size: u64,
+    state: State,
     warn: Box<dyn FnMut(&str) + Send>,
 }
 
+enum State {
+    /// Before a header.
+    Between,
+    Blocks,
+    Member,
+    /// The last member has been read.
+    Over,
+}
+
 impl<R: BufRead> Gzip<R> {
-    /// Checks the member that has been read, and goes on to the next one if there is one.
-    fn end_member(&mut self) -> io::Result<()> {
-        let extra = self.member.header().and_then(|header| header.extra());
-        let block = extra.and_then(size_of_block);
-        if block.is_some_and(|size| size != self.member.get_ref().position() - self.start) {
+    /// Takes the blocks of bgzip that follow, or else begins a member.
+    fn begin(&mut self) -> io::Result<()> {
+        if self.blocks.take(self.member.get_mut()) {
+            self.state = State::Blocks;
+            return Ok(());
+        }
+        // The decoder takes a reader and returns the one before: the same one goes on.
+        let raw = self.member.reset(Counted::none());
+        self.start = raw.position();
+        let mut member = GzDecoder::new(raw);
+        let header = member.header().map(|header| header.extra());
+        let header = header.map(|extra| extra.and_then(bgzip::size_of_block));
+        let failed = match header {
+            Some(_) => None,
+            None => member.read(&mut [0]).err(),
+        };
+        self.member.reset(member.into_inner());
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        self.block = header.flatten();
+        (self.sum, self.size) = (Hasher::new(), 0);
+        self.state = State::Member;
+        Ok(())
+    }
+
+    /// Checks the member that has been read.
+    fn end(&mut self) -> io::Result<()> {
+        let raw = self.member.get_mut();
+        let mut trailer = [0; 8];
+        raw.read_exact(&mut trailer)?;
+        let sum = mem::take(&mut self.sum).finalize();
+        if u64::from_le_bytes(trailer) != u64::from(sum) | self.size << 32 {
+            let error = "corrupt gzip stream does not have a matching checksum";
+            return Err(io::Error::new(ErrorKind::InvalidInput, error));
+        }
+        if self
+            .block
+            .is_some_and(|size| size != raw.position() - self.start)
+        {
             let error = "a block does not have the size that its header says";
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
-        let is_cut = block.is_some() && !self.is_empty;
+        self.go_on(self.block.is_some() && self.size > 0)
+    }
+
+    /// Goes on to the next member, if there is one. `is_cut` says that a file does not end here.
+    fn go_on(&mut self, is_cut: bool) -> io::Result<()> {
+        self.state = State::Between;
         let raw = self.member.get_mut();
         if raw.is_at_end()? {
-            self.is_over = true;
+            self.state = State::Over;
             if is_cut {
                 (self.warn)(MISSING_BLOCK);
             }
         } else if !is_cut && raw.fill_buf()?.first() != Some(&MAGIC) {
             // Behind a block of bgzip there is another one: with a damaged header, it is no member.
-            self.is_over = true;
+            self.state = State::Over;
             let position = raw.position();
             (self.warn)(&format!(
                 "the bytes behind the gzip data, from byte {position} on, are not gzip and are ignored"
             ));
         }
-        (self.start, self.is_empty) = (self.member.get_ref().position(), true);
-        // The decoder takes a reader and returns the one before: the same one goes on.
-        let raw = self.member.reset(Counted::none());
-        self.member.reset(raw);
         Ok(())
     }
 }
 
 impl<R: BufRead> Read for Gzip<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !self.is_over {
-            let count = self.member.read(buffer)?;
-            if count > 0 || buffer.is_empty() {
-                self.is_empty &= count == 0;
-                return Ok(count);
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            match self.state {
+                State::Between => self.begin()?,
+                State::Blocks => match self.blocks.read(buffer) {
+                    0 => self.go_on(self.blocks.is_cut())?,
+                    count => return Ok(count),
+                },
+                State::Member => match self.member.read(buffer)? {
+                    0 => self.end()?,
+                    count => {
+                        self.sum.update(&buffer[..count]);
+                        self.size += count as u64;
+                        return Ok(count);
+                    }
+                },
+                State::Over => return Ok(0),
             }
-            self.end_member()?;
         }
-        Ok(0)
     }
-}
-
-/// Returns the size of a block of bgzip, from the extra field of its header.
-fn size_of_block(mut extra: &[u8]) -> Option<u64> {
-    while let [first, second, low, high, rest @ ..] = extra {
-        let length = u16::from_le_bytes([*low, *high]);
-        let (value, others) = rest.split_at_checked(length.into())?;
-        if let (b'B', b'C', [low, high]) = (first, second, value) {
-            return Some(u64::from(u16::from_le_bytes([*low, *high])) + 1);
-        }
-        extra = others;
-    }
-    None
 }

@@ -1,6 +1,7 @@
 //! Decodes compressed files: tells their [`Codec`], decompresses [`gzip`], bgzip and [`bzip2`](bzip2()), and turns errors
 //! of any decoder into sentences that name the place and a remedy ([`Decoding`]).
 
+mod bgzip;
 mod bzip2;
 mod codec;
 mod counted;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
 
 use anyhow::{Context, Result, anyhow, bail};
-use flate2::Crc;
+use crc32fast::Hasher;
 use flate2::bufread::DeflateDecoder;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
@@ -47,7 +47,7 @@ pub fn open(mut file: File, monitor: &Monitor) -> Result<Box<dyn Read + Send>> {
     };
     let checked = Checked {
         inner,
-        crc: Crc::new(),
+        crc: Hasher::new(),
         size: entry.size,
         expected_crc: entry.crc,
     };
@@ -132,7 +132,7 @@ enum Inner {
 /// Checks the size and the checksum at the end.
 struct Checked {
     inner: Inner,
-    crc: Crc,
+    crc: Hasher,
     /// What the archive says, the size without what was read.
     size: u64,
     expected_crc: u32,
@@ -163,7 +163,7 @@ impl Read for Checked {
             if self.size > 0 {
                 return damaged("it has fewer bytes than the archive says");
             }
-            if self.crc.sum() != self.expected_crc {
+            if self.crc.clone().finalize() != self.expected_crc {
                 return damaged("the checksum differs");
             }
         }

@@ -53,10 +53,11 @@ impl Parsed {
     /// Parses a chunk, and reuses the memory of `self`. Returns the text's buffer.
     pub(super) fn parse(&mut self, chunk: Chunk, letters: &Letters) -> Vec<u8> {
         self.clear();
-        let text = &chunk.text[..chunk.length];
+        let text = &chunk.text[chunk.range];
         // Each byte of a text becomes one letter at most.
         if self.letters.len() < text.len() {
-            self.letters.resize(text.len(), 0);
+            // Of memory that is zero already, only what becomes letters is touched.
+            self.letters = vec![0; text.len()];
         }
         let mut parser = Parser {
             letters,
@@ -131,8 +132,9 @@ impl Parser<'_> {
             {
                 self.begin_record(record.header(text))?;
                 self.parsed.lines += 1;
-                self.line(&text[record.letters..record.letters_end], false)?;
-                self.parsed.lines += 3;
+                // With the text behind the line, which ends at its line feed.
+                self.line(&text[record.letters..], false)?;
+                self.parsed.lines += 2;
                 at = record.end;
                 continue;
             }

@@ -1,30 +1,31 @@
 //! Reads, decompresses and parses on several threads.
 
 use std::io::{self, Read};
+use std::mem;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::chunks::{Chunk, Chunks};
+use super::chunks::{Block, Chunks, End, Stop};
 use super::error::Error;
 use super::letters::Letters;
 use super::parsed::Parsed;
-use super::problem::Refused;
 use super::record::Piece;
 use super::records::Records;
 use crate::Monitor;
 
-/// Text that is parsed in one go: enough that handing it over costs little, and in a core's cache.
-const CHUNK: usize = 1 << 19;
+/// Bytes that are read, and about as many are parsed, in one go: enough that taking turns costs little,
+/// and in a core's cache.
+const BLOCK: usize = 1 << 19;
 
-/// The most threads that parse: one parses faster than most disks read. Reading has a core of its own.
+/// The most threads that read in turn and parse: two parse faster than one reads.
 const PARSERS: usize = 4;
 
 /// Reads the records of FASTA or FASTQ text, which its first bytes tell apart.
 ///
-/// A thread reads and decompresses, and others parse, some chunks ahead of the caller. They stop when
+/// Some threads read and decompress in turn, and parse, some blocks ahead of the caller. They stop when
 /// the reader is dropped. Memory does not grow with the text, except that a single record of FASTQ has
 /// to fit.
 ///
@@ -65,26 +66,101 @@ enum Source {
 
 /// Parsing on the thread of the caller.
 struct Here {
-    chunks: Chunks<Box<dyn Read + Send>>,
+    text: Box<dyn Read + Send>,
+    block: usize,
+    chunks: Chunks,
     letters: Letters,
     buffer: Vec<u8>,
     parsed: Parsed,
 }
 
-/// A chunk, how long parsing it took, and whether it is the last one.
-struct Work {
-    parsed: Result<Parsed, Stop>,
-    took: Duration,
+/// A chunk, and how long parsing it took.
+type Work = Result<(Parsed, Duration), Stop>;
+
+/// The blocks of a text, which threads read in turn.
+struct Blocks {
+    text: Text,
+    /// What the thread of the last block hands over when it has found the end of its chunk.
+    chunks: Receiver<Chunks>,
+    /// Where the work on each block will come from, in the order of the blocks.
+    to_user: SyncSender<Receiver<Work>>,
 }
 
-/// Why there is no chunk.
-enum Stop {
-    Text(Refused),
-    Opening(anyhow::Error),
+enum Text {
+    Closed(Open),
+    Open(Box<dyn Read + Send>),
+    Over,
 }
 
-/// A chunk to be parsed, and where it goes then.
-type Job = (Chunk, Sender<Work>);
+type Open = Box<dyn FnOnce() -> anyhow::Result<Box<dyn Read + Send>> + Send>;
+
+/// A block, and what its thread gets and hands over.
+struct Job {
+    block: Block,
+    chunks: Receiver<Chunks>,
+    next: Sender<Chunks>,
+    to_user: Sender<Work>,
+}
+
+impl Blocks {
+    /// Reads the next block into `buffer`. There is none behind the last one, or if nobody wants it.
+    fn next(&mut self, buffer: Vec<u8>) -> Option<Job> {
+        let text = match mem::replace(&mut self.text, Text::Over) {
+            Text::Closed(open) => open(),
+            Text::Open(text) => Ok(text),
+            Text::Over => return None,
+        };
+        let (to_user, work) = mpsc::channel();
+        self.to_user.send(work).ok()?;
+        let mut text = match text {
+            Ok(text) => text,
+            Err(error) => {
+                to_user.send(Err(Stop::Opening(error))).ok()?;
+                return None;
+            }
+        };
+        let block = Block::read(&mut text, BLOCK, buffer);
+        if !block.is_last() {
+            self.text = Text::Open(text);
+        }
+        let (next, chunks) = mpsc::channel();
+        Some(Job {
+            block,
+            chunks: mem::replace(&mut self.chunks, chunks),
+            next,
+            to_user,
+        })
+    }
+}
+
+/// Reads and parses a block, unless there is none.
+fn parse(
+    blocks: &Mutex<Blocks>,
+    letters: &Letters,
+    spent: &Spare<Parsed>,
+    buffer: &mut Vec<u8>,
+) -> Option<()> {
+    let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
+    let job = blocks.next(mem::take(buffer))?;
+    drop(blocks);
+    // There are none behind text that is wrong.
+    let mut chunks = job.chunks.recv().ok()?;
+    let start = Instant::now();
+    let chunk = match chunks.cut(job.block) {
+        Ok(chunk) => chunk,
+        Err(refused) => {
+            job.to_user.send(Err(Stop::Text(refused))).ok()?;
+            return None;
+        }
+    };
+    if matches!(chunk.end, End::More) {
+        // Nobody may want it.
+        let _ = job.next.send(chunks);
+    }
+    let mut parsed = spent.take();
+    *buffer = parsed.parse(chunk, letters);
+    job.to_user.send(Ok((parsed, start.elapsed()))).ok()
+}
 
 impl Reader {
     /// Begins to read what `open` opens, on threads of its own.
@@ -102,11 +178,13 @@ impl Reader {
         Reader::start(letters, move || crate::open(&path, &monitor))
     }
 
-    /// Reads on the thread of the caller, about `chunk` bytes at a time, by default 512 KiB: for short
+    /// Reads on the thread of the caller, about `block` bytes at a time, by default 512 KiB: for short
     /// texts, and for callers that read several files at a time.
-    pub fn here(letters: Letters, text: Box<dyn Read + Send>, chunk: Option<usize>) -> Reader {
+    pub fn here(letters: Letters, text: Box<dyn Read + Send>, block: Option<usize>) -> Reader {
         Reader::new(Source::Here(Box::new(Here {
-            chunks: Chunks::new(text, chunk.unwrap_or(CHUNK)),
+            text,
+            block: block.unwrap_or(BLOCK),
+            chunks: Chunks::default(),
             letters,
             buffer: Vec::new(),
             parsed: Parsed::default(),
@@ -142,46 +220,33 @@ impl Reader {
 
     fn add<E: From<Error>>(
         &mut self,
-        mut visit: impl FnMut(Piece) -> Result<(), E>,
+        visit: impl FnMut(Piece) -> Result<(), E>,
     ) -> Result<bool, E> {
         let records = &mut self.records;
         match &mut self.source {
             Source::Failed(error) => {
-                let error = error.take().unwrap_or_else(stopped);
-                Err(Error::reading(error, None).into())
+                let error = error.take().map(|error| Error::reading(error, None));
+                Err(error.unwrap_or_else(|| records.stopped(Stop::Gone)).into())
             }
             Source::Here(here) => {
-                let buffer = std::mem::take(&mut here.buffer);
-                match here.chunks.next(buffer) {
-                    None => records.finish(visit).map(|()| false),
-                    Some(Err(refused)) => Err(records.refused(refused).into()),
-                    Some(Ok(chunk)) => {
-                        here.buffer = here.parsed.parse(chunk, &here.letters);
-                        records.add(&mut here.parsed, visit).map(|()| true)
-                    }
-                }
+                let buffer = mem::take(&mut here.buffer);
+                let block = Block::read(&mut here.text, here.block, buffer);
+                let chunk = here.chunks.cut(block);
+                let chunk = chunk.map_err(|refused| records.stopped(Stop::Text(refused)))?;
+                here.buffer = here.parsed.parse(chunk, &here.letters);
+                add(records, &mut here.parsed, visit)
             }
             Source::Threads { work, spent } => {
                 let start = Instant::now();
                 let received = work.recv().and_then(|work| work.recv());
                 self.waiting += start.elapsed();
                 // A chunk says that it is the last one.
-                let Ok(Work { parsed, took }) = received else {
-                    return Err(records.stopped(stopped()).into());
-                };
+                let parsed = received.unwrap_or(Err(Stop::Gone));
+                let (mut parsed, took) = parsed.map_err(|stop| records.stopped(stop))?;
                 self.parsing += took;
-                let mut parsed = match parsed {
-                    Ok(parsed) => parsed,
-                    Err(Stop::Text(refused)) => return Err(records.refused(refused).into()),
-                    Err(Stop::Opening(error)) => return Err(Error::opening(error).into()),
-                };
-                records.add(&mut parsed, &mut visit)?;
-                let is_last = parsed.is_last;
+                let added = add(records, &mut parsed, visit);
                 spent.give(parsed);
-                if is_last {
-                    records.finish(visit)?;
-                }
-                Ok(!is_last)
+                added
             }
         }
     }
@@ -202,8 +267,17 @@ impl Reader {
     }
 }
 
-fn stopped() -> io::Error {
-    io::Error::other("a thread that reads has stopped")
+/// Visits a chunk, and returns whether another one follows.
+fn add<E: From<Error>>(
+    records: &mut Records,
+    parsed: &mut Parsed,
+    mut visit: impl FnMut(Piece) -> Result<(), E>,
+) -> Result<bool, E> {
+    records.add(parsed, &mut visit)?;
+    if parsed.is_last {
+        records.finish(visit)?;
+    }
+    Ok(!parsed.is_last)
 }
 
 fn threads(
@@ -211,79 +285,28 @@ fn threads(
     open: impl FnOnce() -> anyhow::Result<Box<dyn Read + Send>> + Send + 'static,
 ) -> io::Result<Source> {
     let parsers = thread::available_parallelism().map_or(1, usize::from);
-    let parsers = (parsers - 1).clamp(1, PARSERS);
+    let parsers = parsers.clamp(2, PARSERS);
     // So that each has a chunk while another one waits for it.
     let (to_user, work) = mpsc::sync_channel(2 * parsers);
-    let (to_parsers, jobs) = mpsc::sync_channel::<Job>(parsers);
-    let jobs = Arc::new(Mutex::new(jobs));
-    let (texts, spent) = (Arc::new(Spare::new()), Arc::new(Spare::new()));
+    let (first, chunks) = mpsc::channel();
+    // The receiver is below.
+    let _ = first.send(Chunks::default());
+    let blocks = Arc::new(Mutex::new(Blocks {
+        text: Text::Closed(Box::new(open)),
+        chunks,
+        to_user,
+    }));
+    let spent = Arc::new(Spare::new());
     for _ in 0..parsers {
-        let (jobs, letters) = (jobs.clone(), letters.clone());
-        let (texts, spent) = (texts.clone(), spent.clone());
-        let parse = move || parse(&jobs, &letters, &texts, &spent);
+        let (blocks, letters, spent) = (blocks.clone(), letters.clone(), spent.clone());
+        let parse = move || {
+            let mut buffer = Vec::new();
+            while parse(&blocks, &letters, &spent, &mut buffer).is_some() {}
+        };
         thread::Builder::new().name("parsing".into()).spawn(parse)?;
     }
-    let read = move || read(open, &to_user, &to_parsers, &texts);
-    thread::Builder::new().name("reading".into()).spawn(read)?;
     Ok(Source::Threads { work, spent })
 }
-
-/// Reads chunks until the text ends or nobody wants more.
-fn read(
-    open: impl FnOnce() -> anyhow::Result<Box<dyn Read + Send>>,
-    to_user: &SyncSender<Receiver<Work>>,
-    to_parsers: &SyncSender<Job>,
-    texts: &Spare<Vec<u8>>,
-) {
-    let stop = |stop: Stop| {
-        let (sender, receiver) = mpsc::channel();
-        let work = Work {
-            parsed: Err(stop),
-            took: Duration::ZERO,
-        };
-        // Nobody may want it.
-        let _ = sender.send(work);
-        let _ = to_user.send(receiver);
-    };
-    let mut chunks = match open() {
-        Ok(text) => Chunks::new(text, CHUNK),
-        Err(error) => return stop(Stop::Opening(error)),
-    };
-    while let Some(chunk) = chunks.next(texts.take()) {
-        let chunk = match chunk {
-            Ok(chunk) => chunk,
-            Err(refused) => return stop(Stop::Text(refused)),
-        };
-        let (sender, receiver) = mpsc::channel();
-        if to_user.send(receiver).is_err() || to_parsers.send((chunk, sender)).is_err() {
-            return;
-        }
-    }
-}
-
-fn parse(
-    jobs: &Mutex<Receiver<Job>>,
-    letters: &Letters,
-    texts: &Spare<Vec<u8>>,
-    spent: &Spare<Parsed>,
-) {
-    loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((chunk, sender)) = job else {
-            return;
-        };
-        let start = Instant::now();
-        let mut parsed = spent.take();
-        texts.give(parsed.parse(chunk, letters));
-        let work = Work {
-            parsed: Ok(parsed),
-            took: start.elapsed(),
-        };
-        // Nobody may want it.
-        let _ = sender.send(work);
-    }
-}
-
 /// Memory that is used again.
 struct Spare<T>(Mutex<Vec<T>>);
 

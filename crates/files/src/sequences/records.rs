@@ -2,9 +2,10 @@
 
 use std::io;
 
+use super::chunks::Stop;
 use super::error::Error;
 use super::parsed::{Counts, Parsed};
-use super::problem::{Problem, Refused};
+use super::problem::Problem;
 use super::record::{Piece, Record};
 
 /// Follows the records from chunk to chunk.
@@ -53,7 +54,7 @@ impl Records {
         }
         self.visit(parsed, from, parsed.counts, false, &mut visit)?;
         match parsed.failed.take() {
-            Some(error) => Err(self.stopped(error).into()),
+            Some(error) => Err(self.failed(error).into()),
             None => Ok(()),
         }
     }
@@ -74,13 +75,19 @@ impl Records {
     }
 
     /// Returns the error of a text that is not parsed further.
-    pub(super) fn refused(&self, refused: Refused) -> Error {
-        let line = self.lines + refused.lines + 1;
-        Error::text(refused.problem, self.current(), line)
+    pub(super) fn stopped(&self, stop: Stop) -> Error {
+        match stop {
+            Stop::Text(refused) => {
+                let line = self.lines + refused.lines + 1;
+                Error::text(refused.problem, self.current(), line)
+            }
+            Stop::Opening(error) => Error::opening(error),
+            Stop::Gone => self.failed(io::Error::other("a thread that reads has stopped")),
+        }
     }
 
     /// Returns an error of reading behind what has come.
-    pub(super) fn stopped(&self, error: io::Error) -> Error {
+    fn failed(&self, error: io::Error) -> Error {
         Error::reading(error, self.current())
     }
 

@@ -338,3 +338,24 @@ fn many_chunks_on_threads() {
     });
     drop(reader);
 }
+
+/// Records of FASTQ of which some are longer than several blocks.
+#[test]
+fn long_fastq_records_on_threads() {
+    let mut written = Vec::new();
+    let mut expected = Vec::new();
+    for number in 0..400_usize {
+        let repeats = match number % 100 {
+            50 => 200_000,
+            other => 10 * other,
+        };
+        let letters = "GATTACAT".repeat(repeats);
+        let qualities = "@".repeat(letters.len());
+        written.extend_from_slice(format!("@{number} x\n{letters}\n+\n{qualities}\n").as_bytes());
+        expected.push((format!("{number}|x"), letters, 0));
+    }
+    let reader = Reader::start(Letters::text(), move || {
+        Ok(Box::new(io::Cursor::new(written)))
+    });
+    assert!(records(reader).unwrap() == expected);
+}

@@ -156,6 +156,25 @@ fn errors_name_the_place_but_those_of_the_reader_below_stay() {
     );
 }
 
+/// There are more blocks than are taken together, and what is wrong with one has its place.
+#[test]
+fn blocks_are_decompressed_on_threads() {
+    let byte = |number: u32| (number.wrapping_mul(number) >> 7) as u8 & 63;
+    let text: Vec<u8> = (0..3_000_000).map(byte).collect();
+    let mut blocks: Vec<_> = text.chunks(10_000).map(block).collect();
+    blocks.push(block(b""));
+    assert!(read(&blocks.concat()).unwrap() == text);
+    let sum = blocks[200].len() - 8;
+    blocks[200][sum] ^= 1;
+    let mut found = Vec::new();
+    let error = gzip(&*blocks.concat(), |_| ()).read_to_end(&mut found);
+    let end: usize = blocks[..=200].iter().map(Vec::len).sum();
+    let message = error.unwrap_err().to_string();
+    let start = format!("the gzip data is damaged near byte {end} (corrupt gzip stream");
+    assert!(message.starts_with(&start), "{message}");
+    assert!(found == text[..201 * 10_000]);
+}
+
 #[test]
 fn damaged_lengths_are_found() {
     let (one, two) = (block(b"one"), block(b"two"));
@@ -178,9 +197,9 @@ fn damaged_lengths_are_found() {
 
 #[test]
 fn the_size_may_follow_other_fields() {
-    assert_eq!(size_of_block(b"BC\x02\0\x1b\0"), Some(28));
-    assert_eq!(size_of_block(b"XY\x01\0zBC\x02\0\x1b\0"), Some(28));
+    assert_eq!(bgzip::size_of_block(b"BC\x02\0\x1b\0"), Some(28));
+    assert_eq!(bgzip::size_of_block(b"XY\x01\0zBC\x02\0\x1b\0"), Some(28));
     for extra in [&b""[..], b"BC", b"BC\x02\0\x1b", b"XY\x01\0z", b"BC\x01\0z"] {
-        assert_eq!(size_of_block(extra), None);
+        assert_eq!(bgzip::size_of_block(extra), None);
     }
 }
