@@ -4,6 +4,7 @@ use ndarray::Axis;
 
 use super::element::Component;
 use super::input::{HostPairs, Pairs};
+use crate::Result;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
 impl<'a, T: Component> HostPairs<'a, T> {
@@ -37,7 +38,7 @@ impl<T: Component> Partition for HostPairs<'_, T> {
 
     /// Splits the rows or the columns, whichever are more. Distances of rows to each other are then
     /// computed twice, so that the host need not copy them to their second place.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let b = self.b.unwrap_or(self.a);
         let whole = Pairs { b: Some(b), ..self };
         let (rows, columns) = whole.out.dim();
@@ -45,8 +46,9 @@ impl<T: Component> Partition for HostPairs<'_, T> {
             true => (Axis(0), rows),
             false => (Axis(1), columns),
         };
-        split_at_ranges(whole, equal_ranges(length, count, 1), |pairs, index| {
+        let ranges = equal_ranges(length, count, 1);
+        Ok(split_at_ranges(whole, ranges, |pairs, index| {
             pairs.split_at(axis, index)
-        })
+        }))
     }
 }

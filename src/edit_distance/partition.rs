@@ -2,6 +2,7 @@
 
 use super::gpu;
 use super::input::HostPairs;
+use crate::Result;
 use crate::partition::Partition;
 
 /// The work for a pair besides its entries, in entries.
@@ -18,7 +19,7 @@ impl Partition for HostPairs<'_> {
         gpu::bytes(self)
     }
 
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let mut pairs = self.out.len();
         let mut work: u128 = (0..pairs).map(|pair| self.work(pair)).sum();
         let (mut partitions, mut rest) = (Vec::new(), self);
@@ -38,7 +39,7 @@ impl Partition for HostPairs<'_> {
             (rest, pairs, work) = (behind, pairs - end, work - taken);
         }
         partitions.push(rest);
-        partitions
+        Ok(partitions)
     }
 }
 
@@ -65,7 +66,7 @@ mod tests {
             let all = out.clone();
             let (a, b) = (sequences.view(), sequences.view());
             let whole = HostPairs::new("test", 7, a, b, &mut out).unwrap();
-            let split = whole.split(count);
+            let split = whole.split(count).unwrap();
             let found: Vec<usize> = split.iter().map(|pairs| pairs.out.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
             let places = split.iter().flat_map(|pairs| pairs.out.iter().copied());

@@ -3,6 +3,7 @@
 use ndarray::{ArrayView3, Axis};
 
 use super::input::Product;
+use crate::Result;
 use crate::device::Element;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
@@ -42,7 +43,7 @@ impl<T: Element, S: Element, C: Element> Partition for Product<'_, T, S, C> {
     }
 
     /// Never splits k, so that the sums are those of the whole.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let (batch, m, n) = self.c.dim();
         let (axis, length) = match () {
             () if batch >= count => (Axis(0), batch),
@@ -53,8 +54,9 @@ impl<T: Element, S: Element, C: Element> Partition for Product<'_, T, S, C> {
             Axis(0) => 1,
             _ => *(STEPS.iter().find(|&step| length / step >= count)).unwrap_or(&1),
         };
-        split_at_ranges(self, equal_ranges(length, count, step), |product, index| {
+        let ranges = equal_ranges(length, count, step);
+        Ok(split_at_ranges(self, ranges, |product, index| {
             product.split_at(axis, index)
-        })
+        }))
     }
 }

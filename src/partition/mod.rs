@@ -24,7 +24,7 @@ pub trait Partition: Sized + Send {
 
     /// Splits the work into about `count` partitions of similar size, in order: fewer if the work
     /// cannot be split further, and at least one.
-    fn split(self, count: usize) -> Vec<Self>;
+    fn split(self, count: usize) -> Result<Vec<Self>>;
 }
 
 /// Runs the partitions of `whole` on whichever device is free, and returns their results in order.
@@ -40,7 +40,7 @@ pub fn run<P: Partition, R: Send>(
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     require_devices(devices, operation)?;
-    let partitions = split_for(devices, whole);
+    let partitions = split_for(devices, whole).during(operation)?;
     run_each(devices, partitions, &|device, partition, results| {
         run_within_memory(device, partition, &work, results)
     })
@@ -145,13 +145,13 @@ pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()
 const MAX_ROUNDS: u64 = 1 << 10;
 
 /// Splits the work into as many partitions as the devices need, the same number for each.
-fn split_for<P: Partition>(devices: &[Device], whole: P) -> Vec<P> {
+fn split_for<P: Partition>(devices: &[Device], whole: P) -> Result<Vec<P>> {
     let rounds = least_budget(devices).map_or(1, |budget| {
         let per_device = whole.bytes().div_ceil(devices.len() as u64);
         per_device.div_ceil(budget.max(1)).clamp(1, MAX_ROUNDS)
     });
     match devices.len().saturating_mul(rounds as usize) {
-        1 => vec![whole],
+        1 => Ok(vec![whole]),
         count => whole.split(count),
     }
 }
@@ -192,7 +192,7 @@ fn run_within_memory<P: Partition, R>(
     if fits(device, partition.bytes()) {
         return run_splitting(device, partition, work, results);
     }
-    let mut halves = partition.split(2);
+    let mut halves = partition.split(2)?;
     if halves.len() < 2 {
         return run_splitting(device, halves.remove(0), work, results);
     }
@@ -209,7 +209,7 @@ pub fn run_splitting<P: Partition, R>(
     match work(device, &mut partition) {
         Ok(result) => results.push(result),
         Err(error) if is_short_of_memory(device, &error) => {
-            let halves = partition.split(2);
+            let halves = partition.split(2)?;
             if halves.len() < 2 {
                 return Err(error);
             }
@@ -273,11 +273,11 @@ mod tests {
             self.0.end - self.0.start
         }
 
-        fn split(self, count: usize) -> Vec<Numbers> {
+        fn split(self, count: usize) -> Result<Vec<Numbers>> {
             let start = self.0.start;
-            equal_ranges(self.bytes() as usize, count, 1)
+            Ok(equal_ranges(self.bytes() as usize, count, 1)
                 .map(|range| Numbers(start + range.start as u64..start + range.end as u64))
-                .collect()
+                .collect())
         }
     }
 

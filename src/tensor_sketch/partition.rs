@@ -6,6 +6,7 @@ use super::gpu::HasKernels;
 use super::input::Windows;
 use super::tables::Tables;
 use super::windows;
+use crate::Result;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 use crate::sequences::SequencesView;
 
@@ -29,7 +30,7 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
     }
 
     /// Splits into ranges of about equal work.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let sequences = self.sequences.len();
         let offsets = self.sequences.offsets;
         // The work for the first `n` sequences, in letters.
@@ -57,7 +58,7 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
                 ..self
             }
         };
-        ranges.into_iter().map(partition).collect()
+        Ok(ranges.into_iter().map(partition).collect())
     }
 }
 
@@ -103,10 +104,10 @@ impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
     }
 
     /// Splits between runs of windows, so that runs are computed as in the whole.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let step = windows::gpu::run(self.windows);
         let ranges = equal_ranges(self.windows.count, count, step);
-        split_at_ranges(self, ranges, Self::split_at)
+        Ok(split_at_ranges(self, ranges, Self::split_at))
     }
 }
 
@@ -136,7 +137,7 @@ mod tests {
                 bytes_per_letter: 0,
                 out: &mut out,
             };
-            let split = whole.split(count);
+            let split = whole.split(count).unwrap();
             let found: Vec<usize> = split.iter().map(|share| share.sequences.len()).collect();
             assert_eq!(found, counts, "{lengths:?}");
             for share in &split {

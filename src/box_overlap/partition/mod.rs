@@ -139,11 +139,11 @@ impl Partition for Rows {
         0
     }
 
-    fn split(self, _: usize) -> Vec<Rows> {
-        match self.0.len() {
+    fn split(self, _: usize) -> Result<Vec<Rows>> {
+        Ok(match self.0.len() {
             0 | 1 => vec![self],
             _ => halves(&self.0).map(Rows).into(),
-        }
+        })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::Number;
 use crate::box_overlap::gpu;
 use crate::box_overlap::input::{Packed, Problem};
 use crate::partition::{Partition, equal_ranges};
+use crate::{Number, Result};
 
 /// Rows of the first set that are tested against rows of the second, the columns.
 #[derive(Debug)]
@@ -63,7 +63,10 @@ impl<'a, T: Number> SearchPartition<'a, T> {
         if self.bytes() <= bytes || self.boxes() <= FEW {
             return vec![self];
         }
-        let halves = self.split(2).into_iter();
+        let halves = self
+            .split(2)
+            .expect("boxes split without an error")
+            .into_iter();
         halves.flat_map(|half| half.within(bytes)).collect()
     }
 
@@ -103,16 +106,16 @@ impl<T: Number> Partition for SearchPartition<'_, T> {
 
     /// Halves the longer side. A single set is split into two searches of its halves, and a search
     /// of one half against the other.
-    fn split(self, _: usize) -> Vec<Self> {
+    fn split(self, _: usize) -> Result<Vec<Self>> {
         if self.rows.len().max(self.columns().len()) <= 1 {
-            return vec![self];
+            return Ok(vec![self]);
         }
         let new = |rows: &Range<usize>, columns: Option<&Range<usize>>| SearchPartition {
             whole: self.whole,
             rows: rows.clone(),
             columns: columns.cloned(),
         };
-        match &self.columns {
+        Ok(match &self.columns {
             None => {
                 let [front, back] = &halves(&self.rows);
                 vec![new(front, None), new(front, Some(back)), new(back, None)]
@@ -123,7 +126,7 @@ impl<T: Number> Partition for SearchPartition<'_, T> {
             columns => halves(&self.rows)
                 .map(|half| new(&half, columns.as_ref()))
                 .into(),
-        }
+        })
     }
 }
 

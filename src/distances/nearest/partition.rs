@@ -2,6 +2,7 @@
 
 use super::gpu::tuning;
 use super::input::{HostSearch, Queries, Rows};
+use crate::Result;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
 impl<M: Rows> HostSearch<M> {
@@ -51,10 +52,12 @@ impl<M: Rows> Partition for HostSearch<M> {
     }
 
     /// Splits the queries or the rows of the database, whichever are more.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let (queries, rows) = (self.all.queries.count(), self.all.database.count());
         let by_query = queries > rows;
         let ranges = equal_ranges(queries.max(rows), count, 1);
-        split_at_ranges(self, ranges, |part, index| part.split_at(by_query, index))
+        Ok(split_at_ranges(self, ranges, |part, index| {
+            part.split_at(by_query, index)
+        }))
     }
 }

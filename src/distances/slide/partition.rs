@@ -4,6 +4,7 @@ use ndarray::Axis;
 
 use super::input::{HostSlides, Pairing, Slides};
 use super::windows::Windows;
+use crate::Result;
 use crate::distances::element::Component;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
@@ -39,14 +40,15 @@ impl<T: Component> Partition for HostSlides<'_, T> {
     }
 
     /// Splits the rows or the columns of the result, whichever are more.
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let (rows, columns) = self.out.dim();
         let (axis, length) = match self.pairs == Pairing::Each || rows >= columns {
             true => (Axis(0), rows),
             false => (Axis(1), columns),
         };
-        split_at_ranges(self, equal_ranges(length, count, 1), |slides, index| {
+        let ranges = equal_ranges(length, count, 1);
+        Ok(split_at_ranges(self, ranges, |slides, index| {
             slides.split_at(axis, index)
-        })
+        }))
     }
 }

@@ -102,7 +102,7 @@ impl Partition for SeriesPartition<'_> {
         (self.of.bytes)(self.points.len())
     }
 
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let SeriesPartition { of, points } = self;
         let mut start = points.start;
         let mut partitions = Vec::new();
@@ -118,6 +118,6 @@ impl Partition for SeriesPartition<'_> {
         }
         let points = start..points.end;
         partitions.push(SeriesPartition { of, points });
-        partitions
+        Ok(partitions)
     }
 }

@@ -184,9 +184,9 @@ impl Partition for Rounding<'_> {
         bytes_of(self.timestamps.len(), size_of::<i64>())
     }
 
-    fn split(self, count: usize) -> Vec<Self> {
+    fn split(self, count: usize) -> Result<Vec<Self>> {
         let ranges = equal_ranges(self.timestamps.len(), count, 1);
-        split_at_ranges(self, ranges, |whole, index| {
+        Ok(split_at_ranges(self, ranges, |whole, index| {
             let (timestamps, behind) = whole.timestamps.split_at(Axis(0), index);
             let (out, out_behind) = whole.out.split_at(Axis(0), index);
             let partition = |timestamps, out| Rounding {
@@ -195,7 +195,7 @@ impl Partition for Rounding<'_> {
                 ..whole
             };
             (partition(timestamps, out), partition(behind, out_behind))
-        })
+        }))
     }
 }
 
