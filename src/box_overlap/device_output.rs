@@ -2,17 +2,13 @@
 
 use ndarray::{Ix1, Ix2};
 
-use super::gpu;
-use super::input::matrix_size;
 use super::output::{OverlapMatrix, Overlaps};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
-use crate::device::{Buffer, DeviceArray, DeviceKind};
+use crate::device::{Buffer, DeviceArray};
 use crate::error::During;
 use crate::offsets;
 use crate::{Device, Result};
-
-const PAIRS: &str = "pairs";
 
 /// The pairs of overlapping boxes as compressed rows, like [`Overlaps`], in the memory of a device.
 ///
@@ -72,6 +68,10 @@ impl DeviceOverlaps {
         DeviceOverlaps::new(offsets, device.upload(&overlaps.indices())?.into_buffer())
     }
 
+    pub(super) fn device(&self) -> &Device {
+        self.offsets.device()
+    }
+
     /// Returns the number of boxes of the first set, N.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -109,58 +109,5 @@ impl DeviceOverlaps {
             Ok(Overlaps::new(offsets, self.indices.buffer().to_vec()?))
         };
         download().during("download of overlaps")
-    }
-
-    /// Returns the pairs (box of the first set, box of the second), sorted: P×2, on the device.
-    ///
-    /// # Errors
-    /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
-    ///
-    /// ```
-    /// use gridstride::{Device, box_overlap::BoxOverlap};
-    /// use ndarray::array;
-    ///
-    /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
-    /// let found = BoxOverlap::new().self_overlaps_device(&boxes)?;
-    /// assert_eq!(found.pairs()?.download()?, array![[0, 1], [1, 2]]);
-    /// # Ok::<(), gridstride::Error>(())
-    /// ```
-    pub fn pairs(&self) -> Result<DeviceArray<u32, Ix2>> {
-        let device = self.offsets.device();
-        if device.kind() != DeviceKind::Cpu {
-            let pairs = gpu::pair_list(&self.offsets, &self.indices).during(PAIRS)?;
-            return DeviceArray::from_buffer(pairs, Ix2(self.pair_count(), 2));
-        }
-        let pairs = || device.upload(&self.download()?.pairs()?);
-        pairs().during(PAIRS)
-    }
-
-    /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how
-    /// many pairs a row has.
-    ///
-    /// # Errors
-    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
-    pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
-        self.matrix_of("matrix", limit)
-    }
-
-    /// As [`matrix`](Self::matrix), for another operation.
-    pub(super) fn matrix_of(
-        &self,
-        operation: &'static str,
-        limit: usize,
-    ) -> Result<DeviceArray<i32, Ix2>> {
-        let device = self.offsets.device();
-        let shape = (self.len(), limit);
-        let size = matrix_size(operation, device.memory_kind(), shape)?;
-        if device.kind() != DeviceKind::Cpu {
-            let matrix = gpu::matrix(&self.offsets, &self.indices, limit as u32, size);
-            return DeviceArray::from_buffer(matrix.during(operation)?, Ix2(shape.0, shape.1));
-        }
-        let matrix = || {
-            let OverlapMatrix { indices, .. } = self.download()?.matrix(operation, limit)?;
-            device.upload(&indices)
-        };
-        matrix().during(operation)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::{ArrayView2, Ix2};
 
@@ -101,6 +102,20 @@ impl<'a, T: Number> DeviceProblem<'a, T> {
 
     pub fn rows1(&self) -> usize {
         self.set1.shape()[0]
+    }
+
+    /// Copies the sets to the host.
+    pub fn download(&self) -> Result<Problem<'static, T>> {
+        let download = |set: &DeviceArray<T, Ix2>| {
+            let numbers = Cow::Owned(set.buffer().to_vec()?);
+            Ok(Packed::all(numbers, (set.shape()[0], set.shape()[1])))
+        };
+        Ok(Problem {
+            operation: self.operation,
+            algorithm: self.algorithm,
+            set1: download(self.set1)?,
+            set2: self.set2.map(download).transpose()?,
+        })
     }
 }
 
@@ -209,6 +224,14 @@ impl<'a, T: Number> Boxes<'a, T> {
         self.numbers.len() / (2 * self.axes)
     }
 
+    pub fn rows(&self, rows: Range<usize>) -> Boxes<'a, T> {
+        let width = 2 * self.axes;
+        Boxes {
+            numbers: &self.numbers[rows.start * width..rows.end * width],
+            axes: self.axes,
+        }
+    }
+
     pub fn row(&self, index: usize) -> &'a [T] {
         let width = 2 * self.axes;
         &self.numbers[index * width..][..width]
@@ -244,36 +267,51 @@ pub fn overlap<T: Number>(a: &[T], b: &[T]) -> bool {
     axes.all(|((a_min, a_max), (b_min, b_max))| a_min <= b_max && a_max >= b_min)
 }
 
-/// A contiguous set of boxes, borrowed from the view if possible.
-#[derive(Debug)]
+/// Rows of a contiguous set of boxes, which is borrowed from the view if possible, and shared by all
+/// partitions.
+#[derive(Clone, Debug)]
 pub struct Packed<'a, T: Number> {
-    numbers: Cow<'a, [T]>,
+    numbers: Arc<Cow<'a, [T]>>,
     axes: usize,
+    rows: Range<usize>,
 }
 
 impl<'a, T: Number> Packed<'a, T> {
     /// Copies a view with gaps. The shape must have been checked.
     pub fn new(view: ArrayView2<'a, T>) -> Result<Self> {
-        let axes = view.ncols() / 2;
         let numbers = match view.to_slice() {
             Some(numbers) => Cow::Borrowed(numbers),
             None => Cow::Owned(packed(&view)?),
         };
-        Ok(Packed { numbers, axes })
+        Ok(Packed::all(numbers, view.dim()))
     }
 
-    pub fn boxes(&self) -> Boxes<'_, T> {
-        Boxes {
-            numbers: &self.numbers,
-            axes: self.axes,
+    fn all(numbers: Cow<'a, [T]>, (rows, columns): (usize, usize)) -> Self {
+        Packed {
+            numbers: Arc::new(numbers),
+            axes: columns / 2,
+            rows: 0..rows,
         }
     }
 
-    pub fn rows(&self, rows: Range<usize>) -> Packed<'_, T> {
-        let width = 2 * self.axes;
-        Packed {
-            numbers: Cow::Borrowed(&self.numbers[rows.start * width..rows.end * width]),
+    pub fn boxes(&self) -> Boxes<'_, T> {
+        let all = Boxes {
+            numbers: &self.numbers,
             axes: self.axes,
+        };
+        all.rows(self.rows.clone())
+    }
+
+    /// Returns the rows among those of the whole set.
+    pub fn range(&self) -> &Range<usize> {
+        &self.rows
+    }
+
+    /// Returns some rows of the whole set.
+    pub fn with_rows(&self, rows: &Range<usize>) -> Self {
+        Packed {
+            rows: rows.clone(),
+            ..self.clone()
         }
     }
 }

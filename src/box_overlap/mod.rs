@@ -50,6 +50,8 @@ mod output;
 mod partition;
 pub mod reference;
 mod slices;
+mod tuning;
+mod workspace;
 
 pub use calls::{overlaps, self_overlaps};
 pub use device_output::{DeviceOverlapMatrix, DeviceOverlaps};

@@ -41,22 +41,20 @@ pub fn run<P: Partition, R: Send>(
 ) -> Result<Vec<R>> {
     require_devices(devices, operation)?;
     let partitions = split_for(devices, whole).during(operation)?;
-    run_each(devices, partitions, &|device, partition, results| {
-        run_within_memory(device, partition, &work, results)
-    })
-    .during(operation)
+    run_divided(devices, operation, partitions, work)
 }
 
-/// Runs partitions that the caller has made as [`run`] does, on at least one device, but tries each
-/// partition before it is split.
-pub fn run_partitions<P: Partition, R: Send>(
+/// As [`run`], for work that has been divided among the devices, of which there is at least one.
+pub fn run_divided<P: Partition, R: Send>(
     devices: &[Device],
+    operation: &'static str,
     partitions: Vec<P>,
     work: impl Fn(&Device, &mut P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     run_each(devices, partitions, &|device, partition, results| {
-        run_splitting(device, partition, &work, results)
+        run_within_memory(device, partition, &work, results)
     })
+    .during(operation)
 }
 
 fn run_each<P: Send, R: Send>(
@@ -161,16 +159,8 @@ fn fits(device: &Device, bytes: u64) -> bool {
     (device.memory_budget()).is_none_or(|budget| bytes <= budget)
 }
 
-/// Returns the device if there is only one and work of `bytes` bytes fits its memory.
-pub fn alone(devices: &[Device], bytes: u64) -> Option<&Device> {
-    match devices {
-        [device] if fits(device, bytes) => Some(device),
-        _ => None,
-    }
-}
-
 /// Returns the least memory budget of the devices, `None` if none is known.
-pub fn least_budget(devices: &[Device]) -> Option<u64> {
+fn least_budget(devices: &[Device]) -> Option<u64> {
     devices.iter().filter_map(Device::memory_budget).min()
 }
 
@@ -180,6 +170,11 @@ pub fn is_short_of_memory(device: &Device, error: &Error) -> bool {
     let memory = MemoryKind::Device(device.id());
     let is_short = matches!(error, Error::Allocation { memory: short, .. } if *short == memory);
     is_short && device.memory_budget().is_some()
+}
+
+/// Whether an error says that the memory of one of the devices does not suffice.
+pub fn lack_memory(devices: &[Device], error: &Error) -> bool {
+    (devices.iter()).any(|device| is_short_of_memory(device, error))
 }
 
 /// Runs a partition, first split until each half is expected to fit the device's memory.
@@ -200,7 +195,7 @@ fn run_within_memory<P: Partition, R>(
 }
 
 /// Runs a partition, split into ever smaller ones if the device's memory does not suffice.
-pub fn run_splitting<P: Partition, R>(
+fn run_splitting<P: Partition, R>(
     device: &Device,
     mut partition: P,
     work: &impl Fn(&Device, &mut P) -> Result<R>,
@@ -237,6 +232,12 @@ pub fn equal_ranges(
         false => (steps as u128 * range as u128 / count as u128) as usize * step,
     };
     (0..count).map(move |range| start(range)..start(range + 1))
+}
+
+/// Splits a range in the middle.
+pub fn halves(range: &Range<usize>) -> [Range<usize>; 2] {
+    let middle = range.start + range.len() / 2;
+    [range.start..middle, middle..range.end]
 }
 
 /// Returns the bytes of `elements` elements, which may be more than there is memory for.

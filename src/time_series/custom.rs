@@ -4,11 +4,12 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-use cuda_std::DeviceParam;
-use time_series_kernels::{Aggregate, Kernels};
+use cuda_std::{DeviceParam, DeviceSliceMut};
+use time_series_kernels::{
+    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units,
+};
 
-use super::gpu;
-use crate::device::Module;
+use crate::device::{LaunchConfig, Module};
 use crate::{Device, Error, Result};
 
 /// An [`Aggregate`], and the kernels that compute it on GPUs and in the simulator.
@@ -43,7 +44,7 @@ use crate::{Device, Error, Result};
 #[derive(Clone)]
 pub struct Custom<A: Aggregate> {
     pub(super) aggregate: A,
-    launches: Option<Arc<dyn gpu::Launches<A>>>,
+    launches: Option<Arc<dyn Launches<A>>>,
 }
 
 impl<A: Aggregate> Custom<A> {
@@ -68,7 +69,7 @@ impl<A: Aggregate> Custom<A> {
     {
         Custom {
             aggregate,
-            launches: Some(Arc::new(gpu::CustomKernels {
+            launches: Some(Arc::new(CustomKernels {
                 aggregate,
                 module,
                 kernels,
@@ -77,7 +78,7 @@ impl<A: Aggregate> Custom<A> {
     }
 
     /// Returns the kernels. Fails if there are none.
-    pub(super) fn launches(&self, device: &Device) -> Result<&dyn gpu::Launches<A>> {
+    pub(super) fn launches(&self, device: &Device) -> Result<&dyn Launches<A>> {
         self.launches.as_deref().ok_or_else(|| Error::Unavailable {
             device: device.to_string(),
             reason: "it runs kernels, and the aggregate has none: use Custom::with_kernels".into(),
@@ -92,5 +93,67 @@ impl<A: Aggregate> fmt::Debug for Custom<A> {
             None => "for the CPU only",
         };
         write!(f, "Custom<{}>({kernels})", type_name::<A>())
+    }
+}
+
+/// Which tiles a launch aggregates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// Those with short buckets.
+    Short,
+    /// Those that a launch for short buckets left out.
+    LeftOut,
+}
+
+/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
+pub enum Step<V, S> {
+    Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
+    Join(Which, Units, Join<S>),
+}
+
+/// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
+/// not be a parameter of kernels.
+pub trait Launches<A: Aggregate>: Send + Sync {
+    /// # Safety
+    /// As for the kernel.
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()>;
+}
+
+/// An aggregate with its kernels.
+pub struct CustomKernels<A: Aggregate> {
+    pub aggregate: A,
+    pub module: &'static Module,
+    pub kernels: &'static Kernels<A>,
+}
+
+impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()> {
+        let aggregate = Parameter::new(self.aggregate);
+        // SAFETY: the caller keeps the kernels' contracts.
+        unsafe {
+            match step {
+                Step::Reduce(_, points, reports, buckets, states) => {
+                    let arguments = (aggregate, points, reports, buckets, states, results);
+                    device.launch(self.module, self.kernels.reduce(), config, arguments)
+                }
+                Step::Join(_, units, states) => {
+                    let arguments = (aggregate, units, states, results);
+                    device.launch(self.module, self.kernels.join(), config, arguments)
+                }
+            }
+        }
     }
 }

@@ -1,53 +1,39 @@
 //! Dispatch by element type and kind of device.
 
-use ndarray::{Array1, ArrayViewMut1, Ix1};
+use ndarray::{Array1, ArrayViewMut1};
 use time_series_kernels::{Aggregate, Floor};
 
-use super::cpu::{self, Timeline};
+use super::cpu;
 use super::custom::Custom;
-use super::device_output::{
-    DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
-};
+use super::device_output::{DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates};
 use super::element::Dispatch;
 use super::gpu::{self, HasKernels};
-use super::input::{DeviceSeries, Rounding, Series, require_labels};
-use super::method;
-use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
-use super::partition;
-use super::room::Room;
+use super::input::{
+    DeviceRounding, DeviceSeries, DeviceTimestamps, Rounding, Series, require_labels,
+};
+use super::method::{self, Method};
+use super::output::{BucketCounts, CustomAggregates, Summaries};
+use super::partition::{SeriesPartition, joined, uncut};
+use super::room::Found;
 use super::states::{BucketState, with_smallest_bucket_state};
-use crate::device::{Buffer, DeviceArray, DeviceKind, Element, assign, zeroed_lazily};
-use crate::partition::{recheck, run};
+use super::timeline::Timeline;
+use super::workspace::Work;
+use crate::device::{DeviceKind, Element, assign, zeroed_lazily};
+use crate::partition::{lack_memory, recheck, run};
 use crate::{Device, Real, Result};
 
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(devices: &[Device], series: &Series<$type>) -> Result<Aggregates> {
-                let whole = |device: &Device| aggregate_on(device, series);
-                match partition::aggregate_whole(devices, series, whole)? {
-                    Some(found) => Ok(found),
-                    None => divided(devices, series),
-                }
-            }
-
-            fn host_into(
-                devices: &[Device],
-                series: &Series<$type>,
-                mut room: Room,
-            ) -> Result<Vec<usize>> {
-                let whole = |device: &Device| aggregate_into_on(device, series, &mut room);
-                if let Some(offsets) = partition::aggregate_whole(devices, series, whole)? {
-                    return Ok(offsets);
-                }
-                room.assign(divided(devices, series)?)
+            fn host(devices: &[Device], series: &Series<$type>) -> Result<Found> {
+                aggregate(devices, series)
             }
 
             fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
-                match series.device().kind() {
+                let device = series.device();
+                match device.kind() {
                     DeviceKind::Cpu => {
-                        let found = cpu::aggregate(&on_host(series)?)?;
-                        DeviceAggregates::upload(series.device(), found)
+                        DeviceAggregates::upload(device, cpu::aggregate(&series.download()?)?)
                     }
                     _ => gpu::aggregate(series),
                 }
@@ -57,14 +43,10 @@ macro_rules! dispatch {
                 devices: &[Device],
                 series: &Series<$type>,
             ) -> Result<Summaries<S>> {
-                partition::summaries(devices, series, &summaries_on)
-            }
-
-            fn summaries_device<S: BucketState>(
-                series: &DeviceSeries<$type>,
-            ) -> Result<DeviceSummaries<S>> {
-                let found = Self::custom_device(&S::aggregate(), series)?;
-                Ok(DeviceSummaries::new(series.options, found))
+                match Self::custom(&S::aggregate(), devices, series) {
+                    Err(error) if lack_memory(devices, &error) => merged(devices, series),
+                    found => Ok(Summaries::new(series.options, found?)),
+                }
             }
 
             fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
@@ -72,8 +54,7 @@ macro_rules! dispatch {
                 devices: &[Device],
                 series: &Series<$type>,
             ) -> Result<CustomAggregates<A::Output>> {
-                let on = |device: &Device, series: &Series<$type>| custom_on(custom, device, series);
-                partition::custom(devices, series, size_of::<A::State>(), &on)
+                aggregate_by(custom, false, devices, series)
             }
 
             fn custom_device<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
@@ -81,105 +62,133 @@ macro_rules! dispatch {
                 series: &DeviceSeries<$type>,
             ) -> Result<DeviceCustomAggregates<A::Output>> {
                 let device = series.device();
-                if device.kind() != DeviceKind::Cpu {
-                    return gpu::custom(custom.launches(device)?, series);
+                match device.kind() {
+                    DeviceKind::Cpu => {
+                        let found = cpu::custom(&custom.aggregate, &series.download()?)?;
+                        DeviceCustomAggregates::upload(device, found)
+                    }
+                    _ => gpu::custom(custom.launches(device)?, series),
                 }
-                let found = cpu::custom(&custom.aggregate, &on_host(series)?)?;
-                DeviceCustomAggregates::upload(device, found)
             }
         }
     )*};
 }
 dispatch! { f32 f64 }
 
-fn aggregate_on<T: Real + HasKernels>(device: &Device, series: &Series<T>) -> Result<Aggregates> {
-    match device.kind() {
-        DeviceKind::Cpu => cpu::aggregate(series),
-        _ => gpu::on_device(device, series, |series| gpu::aggregate(series)?.download()),
-    }
-}
-
-/// Aggregates series in partitions.
-fn divided<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Result<Aggregates> {
-    with_smallest_bucket_state!(method::state(&series.options.methods), S => {
-        partition::aggregate_divided(devices, series, &aggregate_on, &summaries_on::<T, S>)
-    })
-}
-
-fn aggregate_into_on<T: Real + HasKernels>(
-    device: &Device,
-    series: &Series<T>,
-    room: &mut Room,
-) -> Result<Vec<usize>> {
-    match device.kind() {
-        DeviceKind::Cpu => room.assign(cpu::aggregate(series)?),
-        _ => gpu::on_device(device, series, |series| {
-            room.download(gpu::aggregate(series)?)
-        }),
-    }
-}
-
-fn summaries_on<T: Real + HasKernels, S: BucketState>(
-    device: &Device,
-    series: &Series<T>,
-) -> Result<CustomAggregates<S>> {
-    custom_on(&S::aggregate(), device, series)
-}
-
-fn custom_on<T: Real + HasKernels, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-    custom: &Custom<A>,
-    device: &Device,
-    series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>> {
-    if device.kind() == DeviceKind::Cpu {
-        return cpu::custom(&custom.aggregate, series);
-    }
-    let launches = custom.launches(device)?;
-    gpu::on_device(device, series, |series| {
-        gpu::custom(launches, series)?.download()
-    })
-}
-
-/// Copies series from arrays of the CPU's handle.
-fn on_host<'a, T: Real>(series: &DeviceSeries<'a, T>) -> Result<Series<'a, T>> {
-    Ok(Series {
-        operation: series.operation,
-        options: series.options,
-        floor: series.floor,
-        offsets: series.offsets.into(),
-        timestamps: series.timestamps.buffer().to_vec()?.into(),
-        values: series.values.buffer().to_vec()?.into(),
-    })
-}
-
-pub fn counts(devices: &[Device], timeline: &Timeline) -> Result<BucketCounts> {
-    partition::counts(devices, timeline, |device, timeline| match device.kind() {
-        DeviceKind::Cpu => cpu::counts(timeline),
-        _ => {
-            let timestamps = device.upload(&ndarray::aview1(timeline.timestamps))?;
-            gpu::counts(timeline.operation, timeline.floor, &timestamps)?.download()
+fn aggregate<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Result<Found> {
+    let whole = SeriesPartition::new(series, Work::Methods);
+    let found = run(devices, series.operation, whole, |device, part| {
+        let (points, place) = (part.series()?, part.place());
+        let found = match device.kind() {
+            DeviceKind::Cpu => Found::Host(cpu::aggregate(&points)?),
+            _ => Found::Device(gpu::host(device, &points)?),
+        };
+        Ok(match place {
+            None => (found, None),
+            place => (Found::Host(found.download()?), place),
+        })
+    });
+    let (options, methods) = (series.options, series.options.needed_methods());
+    let in_summaries = |method: &Method| !method.is_rate() && !method.is_percentile();
+    let found = match recheck(found, || series.check()) {
+        Err(error) if lack_memory(devices, &error) && methods.iter().all(in_summaries) => {
+            with_smallest_bucket_state!(method::state(&methods), S => {
+                merged::<T, S>(devices, series)?.columns(&methods, options.ddof)?
+            })
         }
+        found => {
+            let mut found = found?;
+            if let Some(found) = uncut(&mut found) {
+                return Ok(found);
+            }
+            let found = found
+                .into_iter()
+                .map(|(found, place)| Ok((found.download()?, place)));
+            joined(series.count(), found.collect::<Result<_>>()?)?
+        }
+    };
+    cpu::finish(options, found).map(Found::Host)
+}
+
+/// Aggregates series by a user-defined aggregate. If the points of a bucket may be cut, it has
+/// several results, which are neighbours.
+fn aggregate_by<T, A>(
+    custom: &Custom<A>,
+    cuts_buckets: bool,
+    devices: &[Device],
+    series: &Series<T>,
+) -> Result<CustomAggregates<A::Output>>
+where
+    T: Real + HasKernels,
+    A: Aggregate<State: Send, Output: Element> + Send + Sync,
+{
+    let work = Work::Custom {
+        state: size_of::<A::State>(),
+        result: size_of::<A::Output>(),
+        cuts_buckets,
+    };
+    let whole = SeriesPartition::new(series, work);
+    let found = run(devices, series.operation, whole, |device, part| {
+        let points = part.series()?;
+        let found = match device.kind() {
+            DeviceKind::Cpu => cpu::custom(&custom.aggregate, &points)?,
+            _ => gpu::host_custom(device, custom.launches(device)?, &points)?.download()?,
+        };
+        Ok((found, part.place()))
+    });
+    joined(series.count(), recheck(found, || series.check())?)
+}
+
+/// Summarises series where a device may not have memory for all points of a bucket.
+fn merged<T: Real + HasKernels, S: BucketState>(
+    devices: &[Device],
+    series: &Series<T>,
+) -> Result<Summaries<S>> {
+    let found = aggregate_by(&S::aggregate(), true, devices, series)?;
+    Summaries::new(series.options, found).resample(series.options.every)
+}
+
+/// Counts the points of each bucket of one series.
+pub fn counts(devices: &[Device], series: &Series<()>) -> Result<BucketCounts> {
+    let whole = SeriesPartition::new(series, Work::Counts);
+    let found = run(devices, series.operation, whole, |device, part| {
+        let points = part.series()?;
+        let BucketCounts { starts, counts } = match device.kind() {
+            DeviceKind::Cpu => cpu::counts(&Timeline::of(&points))?,
+            _ => gpu::host_counts(device, &points)?.download()?,
+        };
+        let found = CustomAggregates {
+            offsets: vec![0, starts.len()],
+            starts,
+            results: counts,
+        };
+        Ok((found, part.place()))
+    });
+    let found = joined(series.count(), recheck(found, || series.check())?)?;
+    Ok(BucketCounts {
+        starts: found.starts,
+        counts: found.results,
     })
 }
 
-pub fn counts_device(
-    operation: &'static str,
-    floor: Floor,
-    timestamps: &DeviceArray<i64, Ix1>,
-) -> Result<DeviceBucketCounts> {
-    let device = timestamps.device();
-    if device.kind() != DeviceKind::Cpu {
-        return gpu::counts(operation, floor, timestamps);
+/// As [`counts`], in the memory of a device.
+pub fn counts_device(series: &DeviceTimestamps) -> Result<DeviceBucketCounts> {
+    let device = series.timestamps.device();
+    match device.kind() {
+        DeviceKind::Cpu => {
+            let found = cpu::counts(&Timeline {
+                operation: series.operation,
+                offsets: &[0, series.timestamps.len()],
+                timestamps: &series.timestamps.buffer().to_vec()?,
+                floor: series.floor,
+            })?;
+            DeviceBucketCounts::upload(device, &found)
+        }
+        _ => gpu::counts(series),
     }
-    let found = cpu::counts(&Timeline {
-        operation,
-        offsets: &[0, timestamps.len()],
-        timestamps: &timestamps.buffer().to_vec()?,
-        floor,
-    })?;
-    DeviceBucketCounts::upload(device, &found)
 }
 
+/// Rounds timestamps.
 pub fn round(devices: &[Device], rounding: Rounding) -> Result<()> {
     let Rounding {
         operation,
@@ -187,18 +196,11 @@ pub fn round(devices: &[Device], rounding: Rounding) -> Result<()> {
         timestamps,
         ..
     } = rounding;
-    let rounded = run(devices, operation, rounding, |device, partition| {
-        if device.kind() == DeviceKind::Cpu {
-            return cpu::round_into(partition);
+    let rounded = run(devices, operation, rounding, |device, part| {
+        match device.kind() {
+            DeviceKind::Cpu => cpu::round_into(part),
+            _ => gpu::host_round(device, part),
         }
-        let mut rounded = device.upload(&partition.timestamps)?.into_buffer();
-        gpu::round(operation, floor, device, &mut rounded)?;
-        let mut out = partition.out.view_mut();
-        match out.as_slice_mut() {
-            Some(out) => rounded.copy_to(out)?,
-            None => assign(out, &ndarray::aview1(&rounded.to_vec()?)),
-        }
-        Ok(())
     });
     recheck(rounded.map(|_| ()), || {
         require_labels(operation, timestamps, &floor)
@@ -224,17 +226,15 @@ pub fn round_inplace(
     Ok(())
 }
 
-/// Rounds timestamps in the memory of a device in place, on the stream of `device`.
-pub fn round_device(
-    operation: &'static str,
-    floor: Floor,
-    device: &Device,
-    timestamps: &mut Buffer<i64>,
-) -> Result<()> {
-    if device.kind() != DeviceKind::Cpu {
-        return gpu::round(operation, floor, device, timestamps);
+/// As [`round`], in the memory of a device and in place.
+pub fn round_device(rounding: DeviceRounding) -> Result<()> {
+    match rounding.device.kind() {
+        DeviceKind::Cpu => {
+            let mut rounded = rounding.timestamps.to_vec()?;
+            let view = ArrayViewMut1::from(&mut rounded[..]);
+            cpu::round(rounding.operation, rounding.floor, view)?;
+            rounding.timestamps.copy_from(&rounded)
+        }
+        _ => gpu::round(rounding),
     }
-    let mut rounded = timestamps.to_vec()?;
-    cpu::round(operation, floor, ArrayViewMut1::from(&mut rounded[..]))?;
-    timestamps.copy_from(&rounded)
 }

@@ -3,10 +3,10 @@
 use time_series_kernels::Aggregate;
 
 use super::custom::Custom;
-use super::device_output::{DeviceAggregates, DeviceCustomAggregates, DeviceSummaries};
+use super::device_output::{DeviceAggregates, DeviceCustomAggregates};
 use super::input::{DeviceSeries, Series};
-use super::output::{Aggregates, CustomAggregates, Summaries};
-use super::room::Room;
+use super::output::{CustomAggregates, Summaries};
+use super::room::Found;
 use super::states::BucketState;
 use crate::device::Element;
 use crate::{Device, Real, Result};
@@ -20,11 +20,7 @@ impl Value for f32 {}
 /// The implementations for a type of values: `dispatch.rs` compiles them, so that callers need not.
 pub trait Dispatch: Real {
     /// Aggregates series on the host, with all of the devices.
-    fn host(devices: &[Device], series: &Series<Self>) -> Result<Aggregates>;
-
-    /// As [`host`](Self::host), but writes to existing arrays, and returns the offsets of the series'
-    /// buckets.
-    fn host_into(devices: &[Device], series: &Series<Self>, room: Room) -> Result<Vec<usize>>;
+    fn host(devices: &[Device], series: &Series<Self>) -> Result<Found>;
 
     /// Aggregates series in the memory of a device.
     fn device(series: &DeviceSeries<Self>) -> Result<DeviceAggregates>;
@@ -32,9 +28,6 @@ pub trait Dispatch: Real {
     /// Summarises series on the host, with all of the devices.
     fn summaries<S: BucketState>(devices: &[Device], series: &Series<Self>)
     -> Result<Summaries<S>>;
-
-    /// Summarises series in the memory of a device.
-    fn summaries_device<S: BucketState>(series: &DeviceSeries<Self>) -> Result<DeviceSummaries<S>>;
 
     /// Aggregates series on the host by a user-defined aggregate, with all of the devices.
     fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(

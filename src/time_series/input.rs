@@ -7,7 +7,7 @@ use time_series_kernels::Floor;
 
 use super::method::Method;
 use super::options::TimeBuckets;
-use crate::device::{Device, DeviceArray, Element, collected};
+use crate::device::{Buffer, Device, DeviceArray, Element, collected};
 use crate::error::During;
 use crate::{Error, Result, offsets};
 
@@ -47,6 +47,11 @@ impl<'a, T: Clone> Series<'a, T> {
         })
     }
 
+    /// Returns the number of series.
+    pub fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
     pub fn borrowed(&self) -> Series<'_, T> {
         Series {
             operation: self.operation,
@@ -60,6 +65,7 @@ impl<'a, T: Clone> Series<'a, T> {
 }
 
 /// Series in the memory of a device, with the offsets on the host.
+#[derive(Clone, Copy)]
 pub struct DeviceSeries<'a, T: Element> {
     /// The operation that the caller called.
     pub operation: &'static str,
@@ -95,6 +101,42 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     pub fn device(&self) -> &'a Device {
         self.timestamps.device()
     }
+
+    /// Copies the series to the host.
+    pub fn download(&self) -> Result<Series<'a, T>> {
+        Ok(Series {
+            operation: self.operation,
+            options: self.options,
+            floor: self.floor,
+            offsets: self.offsets.into(),
+            timestamps: self.timestamps.buffer().to_vec()?.into(),
+            values: self.values.buffer().to_vec()?.into(),
+        })
+    }
+}
+
+/// Timestamps of one series in the memory of a device, without values.
+pub struct DeviceTimestamps<'a> {
+    /// The operation that the caller called.
+    pub operation: &'static str,
+    pub floor: Floor,
+    pub timestamps: &'a DeviceArray<i64, Ix1>,
+}
+
+impl<'a> DeviceTimestamps<'a> {
+    pub fn new(
+        operation: &'static str,
+        (every, origin): (i64, i64),
+        timestamps: &'a DeviceArray<i64, Ix1>,
+    ) -> Result<Self> {
+        let floor = floor(operation, every, origin)?;
+        require_count(operation, timestamps.len())?;
+        Ok(DeviceTimestamps {
+            operation,
+            floor,
+            timestamps,
+        })
+    }
 }
 
 /// Timestamps on the host, and a place for each rounded timestamp.
@@ -121,6 +163,21 @@ impl<'a> Rounding<'a> {
             out,
         })
     }
+}
+
+/// Timestamps in the memory of a device, which are rounded in place on the stream of `device`.
+pub struct DeviceRounding<'a> {
+    /// The operation that the caller called.
+    pub operation: &'static str,
+    pub floor: Floor,
+    pub device: &'a Device,
+    pub timestamps: &'a mut Buffer<i64>,
+}
+
+/// Returns a value without bytes for each timestamp, for calls without values.
+pub fn no_values(timestamps: usize) -> ArrayView1<'static, ()> {
+    const ALL: &[()] = &[(); isize::MAX as usize];
+    ArrayView1::from(&ALL[..timestamps])
 }
 
 /// Checks all arguments except the points, and returns the rounding of timestamps.
@@ -153,7 +210,7 @@ pub fn floor(operation: &'static str, every: i64, origin: i64) -> Result<Floor> 
     })
 }
 
-pub fn require_count(operation: &'static str, points: usize) -> Result<()> {
+fn require_count(operation: &'static str, points: usize) -> Result<()> {
     if points <= MAX_POINTS {
         return Ok(());
     }
@@ -167,6 +224,35 @@ pub fn require_length(operation: &'static str, timestamps: usize, out: usize) ->
         return Ok(());
     }
     let message = format!("there are {timestamps} timestamps, but out has {out} elements");
+    Err(Error::Shape { operation, message })
+}
+
+/// Checks that existing columns have a row for each method, and that all rows have the same room.
+pub fn require_rows(
+    operation: &'static str,
+    methods: usize,
+    starts: usize,
+    columns: (usize, usize),
+) -> Result<()> {
+    if columns == (methods, starts) {
+        return Ok(());
+    }
+    let message = format!(
+        "columns has the shape {:?} and starts {starts} elements: columns needs a row for each of the {methods} \
+         methods, each as long as starts",
+        [columns.0, columns.1],
+    );
+    Err(Error::Shape { operation, message })
+}
+
+/// Checks that existing arrays have room for all buckets.
+pub fn require_room(operation: &'static str, buckets: usize, room: usize) -> Result<()> {
+    if buckets <= room {
+        return Ok(());
+    }
+    let message = format!(
+        "there are {buckets} buckets, but starts and columns have room for {room}: make them longer"
+    );
     Err(Error::Shape { operation, message })
 }
 

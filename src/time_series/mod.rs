@@ -94,6 +94,7 @@ mod gpu;
 mod input;
 mod method;
 mod options;
+mod order;
 mod output;
 mod partition;
 pub mod reference;
@@ -101,6 +102,8 @@ mod room;
 #[cfg(feature = "serde")]
 mod serialized;
 mod states;
+mod timeline;
+mod workspace;
 
 pub use calls::{
     aggregate, bucket_counts, bucket_counts_device, check_offsets, round_timestamps,

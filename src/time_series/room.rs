@@ -2,10 +2,11 @@
 
 use ndarray::{ArrayView1, ArrayViewMut1, ArrayViewMut2, s};
 
-use super::device_output::DeviceAggregates;
+use super::device_output::{DeviceAggregates, DeviceColumns};
+use super::input::{require_room, require_rows};
 use super::output::Aggregates;
+use crate::Result;
 use crate::device::{Buffer, Element, assign, zeroed_lazily};
-use crate::{Error, Result};
 
 /// Existing arrays with room for buckets, on the host.
 pub struct Room<'a> {
@@ -24,58 +25,55 @@ impl<'a> Room<'a> {
         starts: ArrayViewMut1<'a, i64>,
         columns: ArrayViewMut2<'a, f64>,
     ) -> Result<Room<'a>> {
-        if columns.dim() == (methods, starts.len()) {
-            return Ok(Room {
-                operation,
-                starts,
-                columns,
-            });
-        }
-        let message = format!(
-            "columns has the shape {:?} and starts {} elements: columns needs a row for each of the {methods} \
-             methods, each as long as starts",
-            columns.shape(),
-            starts.len()
-        );
-        Err(Error::Shape { operation, message })
-    }
-
-    /// Copies buckets from the host, and returns the offsets of the series' buckets.
-    pub fn assign(&mut self, found: Aggregates) -> Result<Vec<usize>> {
-        let count = found.len();
-        self.require(count)?;
-        assign(self.starts.slice_mut(s![..count]), &found.starts);
-        for (column, mut row) in found.columns.iter().zip(self.columns.rows_mut()) {
-            assign(row.slice_mut(s![..count]), column);
-        }
-        Ok(found.offsets)
-    }
-
-    /// Copies buckets from a device, and returns the offsets of the series' buckets.
-    pub fn download(&mut self, found: DeviceAggregates) -> Result<Vec<usize>> {
-        let count = found.len();
-        self.require(count)?;
-        copy(found.starts.buffer(), 0, self.starts.slice_mut(s![..count]))?;
-        let columns = &found.columns;
-        for (index, mut row) in self.columns.rows_mut().into_iter().enumerate() {
-            let first = index * columns.stride;
-            copy(&columns.elements, first, row.slice_mut(s![..count]))?;
-        }
-        found.offsets.into_host()
-    }
-
-    fn require(&self, buckets: usize) -> Result<()> {
-        let room = self.starts.len();
-        if buckets <= room {
-            return Ok(());
-        }
-        let message = format!(
-            "there are {buckets} buckets, but starts and columns have room for {room}: make them longer"
-        );
-        Err(Error::Shape {
-            operation: self.operation,
-            message,
+        require_rows(operation, methods, starts.len(), columns.dim())?;
+        Ok(Room {
+            operation,
+            starts,
+            columns,
         })
+    }
+
+    /// Copies buckets, and returns the offsets of the series' buckets.
+    pub fn assign(&mut self, found: Found) -> Result<Vec<usize>> {
+        let count = match &found {
+            Found::Host(found) => found.len(),
+            Found::Device(found) => found.len(),
+        };
+        require_room(self.operation, count, self.starts.len())?;
+        let mut starts = self.starts.slice_mut(s![..count]);
+        let mut columns = self.columns.slice_mut(s![.., ..count]);
+        match found {
+            Found::Host(found) => {
+                assign(starts, &found.starts);
+                for (column, row) in found.columns.iter().zip(columns.rows_mut()) {
+                    assign(row, column);
+                }
+                Ok(found.offsets)
+            }
+            Found::Device(found) => {
+                copy(found.starts.buffer(), 0, starts.view_mut())?;
+                let DeviceColumns { elements, stride } = &found.columns;
+                for (index, row) in columns.rows_mut().into_iter().enumerate() {
+                    copy(elements, index * stride, row)?;
+                }
+                found.offsets.into_host()
+            }
+        }
+    }
+}
+
+/// Buckets on the host, or on the device that has found those of all points.
+pub enum Found {
+    Host(Aggregates),
+    Device(DeviceAggregates),
+}
+
+impl Found {
+    pub fn download(self) -> Result<Aggregates> {
+        match self {
+            Found::Host(found) => Ok(found),
+            Found::Device(found) => found.download(),
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use time_series_kernels::{MOMENTS, SUMMARIES, StatesOf, Statistics};
 pub use time_series_kernels::{Moments, Summary};
 
 use super::custom::Custom;
-use super::{cpu, gpu};
 use crate::device::Element;
+use crate::modules;
 
 /// Evaluates an expression with a name for the smallest state that has all statistics of a
 /// [`State`](time_series_kernels::State).
@@ -82,11 +82,9 @@ pub trait BucketState: Statistics + Element + PartialEq {
 // half of such a word is a number too.
 macro_rules! bucket_states {
     ($($state:ident = $kernels:ident, $($place:literal $most:literal)*;)*) => {$(
-        impl cpu::CpuState for $state {}
-
         impl BucketState for $state {
             fn aggregate() -> Custom<StatesOf<$state>> {
-                Custom::with_kernels(StatesOf::NEW, gpu::MODULE, &$kernels)
+                Custom::with_kernels(StatesOf::NEW, &modules::TIME_SERIES, &$kernels)
             }
 
             const PAIRS: &[usize] = &[$($place / 2),*];

@@ -6,6 +6,7 @@ use ndarray::{Ix1, Ix2};
 use crate::Error;
 use crate::Result;
 use crate::box_overlap::device_output::{DeviceOverlapMatrix, DeviceOverlaps};
+use crate::box_overlap::dispatch;
 use crate::box_overlap::element::Coordinate;
 use crate::box_overlap::input::{DeviceProblem, require_counts};
 use crate::box_overlap::options::BoxOverlap;
@@ -142,8 +143,38 @@ impl BoxOverlap {
     ) -> Result<DeviceOverlapMatrix> {
         let problem = DeviceProblem::new(MATRIX, self.algorithm, set1, Some(set2))?;
         let (found, counts) = find(problem)?;
-        let indices = found.matrix_of(MATRIX, limit)?;
+        let indices = dispatch::matrix(MATRIX, &found, limit).during(MATRIX)?;
         Ok(DeviceOverlapMatrix { indices, counts })
+    }
+}
+
+impl DeviceOverlaps {
+    /// Returns the pairs (box of the first set, box of the second), sorted: P×2, on the device.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`] if the memory does not suffice, [`Error::Driver`] if the GPU fails.
+    ///
+    /// ```
+    /// use gridstride::{Device, box_overlap::BoxOverlap};
+    /// use ndarray::array;
+    ///
+    /// let boxes = Device::auto().upload(&array![[0, 0, 2, 2], [1, 1, 3, 3], [3, 3, 4, 4]])?;
+    /// let found = BoxOverlap::new().self_overlaps_device(&boxes)?;
+    /// assert_eq!(found.pairs()?.download()?, array![[0, 1], [1, 2]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn pairs(&self) -> Result<DeviceArray<u32, Ix2>> {
+        dispatch::pair_list(self).during("pairs")
+    }
+
+    /// Returns the pairs as a matrix N×`limit`, on the device, padded with −1. The offsets tell how
+    /// many pairs a row has.
+    ///
+    /// # Errors
+    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
+        const OPERATION: &str = "matrix";
+        dispatch::matrix(OPERATION, self, limit).during(OPERATION)
     }
 }
 

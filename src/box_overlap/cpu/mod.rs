@@ -10,11 +10,10 @@ mod walk;
 
 use std::ops::Range;
 
-use super::input::{Boxes, DeviceProblem, Packed, Problem};
+use super::input::{Boxes, Packed, Problem};
 use super::options::Algorithm;
 use super::output::Overlaps;
 use super::slices::Search;
-use crate::device::DeviceArray;
 use crate::{Number, Result, parallel};
 use brute_force::BruteForce;
 use finder::{Finder, Found, Wanted, joined};
@@ -55,10 +54,10 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
     /// Finds the pairs of these rows of the first set, chunk by chunk.
     fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Found>> {
         let chunk = rows.len() / (rayon::current_num_threads() * CHUNKS_PER_THREAD);
-        let chunk = chunk.clamp(1, CHUNK);
+        let (chunk, set1) = (chunk.clamp(1, CHUNK), self.set1.boxes());
         parallel::try_map(rows.clone().step_by(chunk), |start| {
-            let rows = self.set1.rows(start..rows.end.min(start + chunk));
-            let mut found = self.finder.find(rows.boxes(), start, wanted)?;
+            let boxes = set1.rows(start..rows.end.min(start + chunk));
+            let mut found = self.finder.find(boxes, start, wanted)?;
             if wanted == Wanted::CountsAndIndices {
                 found.sort_rows(self.length)?;
             }
@@ -91,18 +90,6 @@ impl<T: Lanes> Search for CpuSearch<'_, T> {
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
         joined(self.find(rows, Wanted::CountsAndIndices)?)
     }
-}
-
-/// Searches copies of sets in buffers of the CPU.
-pub(super) fn resident<T: Lanes, R>(
-    problem: &DeviceProblem<T>,
-    work: impl FnOnce(&mut CpuSearch<T>, usize) -> Result<R>,
-) -> Result<R> {
-    let set1 = problem.set1.download()?;
-    let set2 = problem.set2.map(DeviceArray::download).transpose()?;
-    let views = (set1.view(), set2.as_ref().map(|set2| set2.view()));
-    let copies = Problem::new(problem.operation, problem.algorithm, views.0, views.1)?;
-    work(&mut CpuSearch::new(copies)?, set1.nrows())
 }
 
 #[cfg(test)]

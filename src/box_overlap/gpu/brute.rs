@@ -8,9 +8,9 @@ use box_overlap_kernels::{
 
 use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
-use super::tuning::{self, BruteShape, THREADS};
-use super::workspace::Testing;
 use crate::Result;
+use crate::box_overlap::tuning::{self, BruteShape, THREADS};
+use crate::box_overlap::workspace::Testing;
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::sums_and_total;
 

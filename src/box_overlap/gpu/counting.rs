@@ -4,8 +4,8 @@ use box_overlap_kernels::{self as kernels, Counters, Sets};
 use cuda_std::DeviceSliceMut;
 
 use super::kernels::HasKernels;
-use super::tuning::{self, Work};
 use crate::box_overlap::input::{DeviceProblem, no_box};
+use crate::box_overlap::tuning::{self, Work};
 use crate::device::{Buffer, DeviceView, LaunchConfig, Module};
 use crate::{Device, Result, modules};
 

@@ -4,9 +4,9 @@ use box_overlap_kernels::{self as kernels, FEW_THREADS, Sets};
 
 use super::counting::{Counted, MODULE, Rows, require_boxes};
 use super::kernels::HasKernels;
-use super::workspace::Least;
 use crate::Result;
 use crate::box_overlap::input::DeviceProblem;
+use crate::box_overlap::workspace::Least;
 use crate::device::{Buffer, DeviceView, LaunchConfig};
 
 /// The pairs of all rows, or only room for them.

@@ -10,9 +10,9 @@ use box_overlap_kernels::{
 
 use super::counting::{Counted, Counting, MODULE, Rows};
 use super::kernels::HasKernels;
-use super::tuning::{self, SEARCH_THREADS, THREADS, Work};
-use super::workspace::Searching;
 use crate::box_overlap::options::Algorithm;
+use crate::box_overlap::tuning::{self, SEARCH_THREADS, THREADS, Work};
+use crate::box_overlap::workspace::Searching;
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::{PairSort, sort_keys, sums_and_total};
 use crate::{Device, Result};

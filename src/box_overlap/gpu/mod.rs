@@ -10,19 +10,20 @@ mod counting;
 mod few;
 mod indexed;
 mod kernels;
-mod tuning;
-mod workspace;
 
 use std::ops::Range;
 
 use box_overlap_kernels as box_kernels;
-use ndarray::{Ix1, Ix2};
+use ndarray::Ix2;
 
+use super::device_output::DeviceOverlaps;
 use super::input::{DeviceProblem, Packed, Problem};
 use super::output::Overlaps;
 use super::slices::Search;
+use super::tuning;
 use crate::device::{Buffer, DeviceArray, LaunchConfig, reserve};
 use crate::offsets;
+use crate::partition::{concat, halves, is_short_of_memory};
 use crate::{Device, Result};
 use brute::Brute;
 pub(super) use chunks::host_counts;
@@ -30,7 +31,6 @@ use counting::{Counted, Counting, MODULE, Rows};
 use few::Few;
 use indexed::Indexed;
 pub(super) use kernels::HasKernels;
-pub(super) use workspace::bytes;
 
 /// A search whose rows are counted, and the data that the algorithm needs to write the pairs.
 struct Searched<T> {
@@ -39,9 +39,14 @@ struct Searched<T> {
 }
 
 enum Strategy {
+    Few(Few),
+    Many(Many),
+}
+
+/// Strategies that write the pairs of some rows.
+enum Many {
     /// There are no pairs, since one of the sets is empty.
     Empty,
-    Few(Few),
     Brute(Box<Brute>),
     Indexed(Box<Indexed>),
 }
@@ -78,21 +83,21 @@ unsafe fn count_by<T: HasKernels>(
 ) -> Result<Searched<T>> {
     let mut search = Counting::new(problem)?;
     let sets = search.sets;
-    let (strategy, rows) = if sets.rows1 == 0 || sets.rows2 == 0 {
+    let (many, rows) = if sets.rows1 == 0 || sets.rows2 == 0 {
         search.read()?;
         counts.fill_zero()?;
         let offsets = search.device.zeros(sets.rows1 as usize + 1)?;
-        (Strategy::Empty, Rows { offsets, pairs: 0 })
+        (Many::Empty, Rows { offsets, pairs: 0 })
     } else {
         let indexed = match tests_all {
             true => None,
             false => Indexed::count(&mut search, counts)?,
         };
         match indexed {
-            Some((indexed, rows)) => (Strategy::Indexed(Box::new(indexed)), rows),
+            Some((indexed, rows)) => (Many::Indexed(Box::new(indexed)), rows),
             None => {
                 let (brute, rows) = Brute::count(&mut search, counts)?;
-                (Strategy::Brute(Box::new(brute)), rows)
+                (Many::Brute(Box::new(brute)), rows)
             }
         }
     };
@@ -102,6 +107,7 @@ unsafe fn count_by<T: HasKernels>(
         counters: search.counters,
         rows,
     };
+    let strategy = Strategy::Many(many);
     Ok(Searched { counted, strategy })
 }
 
@@ -111,7 +117,7 @@ impl<T: HasKernels> Searched<T> {
         let (rows, pairs) = (self.counted.sets.rows1, self.counted.rows.pairs);
         let indices = match self.strategy {
             Strategy::Few(few) => few.all(&mut self.counted)?,
-            strategy => strategy.fill(&self.counted, counts, 0..rows, pairs as usize)?,
+            Strategy::Many(many) => many.fill(&self.counted, counts, 0..rows, pairs as usize)?,
         };
         Ok((self.counted.rows.offsets, indices))
     }
@@ -125,12 +131,12 @@ impl<T: HasKernels> Searched<T> {
     ) -> Result<Vec<u32>> {
         match &mut self.strategy {
             Strategy::Few(few) => few.download(&mut self.counted, first, pairs),
-            strategy => strategy.fill(&self.counted, counts, rows, pairs)?.to_vec(),
+            Strategy::Many(many) => many.fill(&self.counted, counts, rows, pairs)?.to_vec(),
         }
     }
 }
 
-impl Strategy {
+impl Many {
     /// Returns the indices of the pairs of these rows, `pairs` in number.
     fn fill<T: HasKernels>(
         &self,
@@ -142,10 +148,9 @@ impl Strategy {
         let mut indices = counted.device.alloc(pairs)?;
         if pairs > 0 {
             match self {
-                Strategy::Empty => {}
-                Strategy::Few(_) => unreachable!("the pairs of few boxes are found at once"),
-                Strategy::Brute(brute) => brute.fill(counted, rows, &mut indices)?,
-                Strategy::Indexed(indexed) => indexed.fill(counted, counts, rows, &mut indices)?,
+                Many::Empty => {}
+                Many::Brute(brute) => brute.fill(counted, rows, &mut indices)?,
+                Many::Indexed(indexed) => indexed.fill(counted, counts, rows, &mut indices)?,
             }
         }
         Ok(indices)
@@ -166,13 +171,18 @@ pub(super) struct GpuSearch<T: HasKernels> {
 impl<T: HasKernels> GpuSearch<T> {
     /// Copies the boxes to the device, and counts the pairs.
     pub fn new(device: &Device, problem: &Problem<T>) -> Result<Self> {
-        let upload = |set: &Packed<T>| {
+        let allocate = |set: &Packed<T>| {
             let boxes = set.boxes();
-            let buffer = device.buffer_from(boxes.numbers)?;
+            let buffer = device.alloc(boxes.numbers.len())?;
             DeviceArray::from_buffer(buffer, Ix2(boxes.len(), 2 * boxes.axes))
         };
-        let set1 = upload(&problem.set1)?;
-        let set2 = problem.set2.as_ref().map(upload).transpose()?;
+        // Both before the copies, since there may be no memory for the second.
+        let mut set1 = allocate(&problem.set1)?;
+        let mut set2 = problem.set2.as_ref().map(allocate).transpose()?;
+        set1.inner_mut().copy_from(problem.set1.boxes().numbers)?;
+        if let (Some(to), Some(set2)) = (&mut set2, &problem.set2) {
+            to.inner_mut().copy_from(set2.boxes().numbers)?;
+        }
         let uploaded = DeviceProblem {
             operation: problem.operation,
             algorithm: problem.algorithm,
@@ -192,6 +202,32 @@ impl<T: HasKernels> GpuSearch<T> {
     }
 }
 
+impl<T: HasKernels> GpuSearch<T> {
+    /// Appends the indices of the pairs of these rows, in the halves of the rows if the device has no
+    /// room for all of them.
+    fn fetch(
+        &mut self,
+        offsets: &[usize],
+        rows: Range<usize>,
+        fetched: &mut Vec<Vec<u32>>,
+    ) -> Result<()> {
+        let (first, end) = (offsets[rows.start], offsets[rows.end]);
+        let range = rows.start as u32..rows.end as u32;
+        match (self.searched).download(&self.counts, range, (first, end - first)) {
+            Ok(indices) => fetched.push(indices),
+            Err(error)
+                if rows.len() > 1 && is_short_of_memory(&self.searched.counted.device, &error) =>
+            {
+                for half in halves(&rows) {
+                    self.fetch(offsets, half, fetched)?;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
 impl<T: HasKernels> Search for GpuSearch<T> {
     fn counts(&mut self, counts: &mut [u32]) -> Result<()> {
         self.counts.copy_to(counts)
@@ -202,31 +238,38 @@ impl<T: HasKernels> Search for GpuSearch<T> {
             Some(offsets) => offsets,
             None => offsets::download(&self.searched.counted.rows.offsets)?,
         };
-        let first = all[rows.start];
-        let pairs = all[rows.end] - first;
-        let range = rows.start as u32..rows.end as u32;
-        let indices = (self.searched).download(&self.counts, range, (first, pairs))?;
+        let mut fetched = Vec::new();
+        self.fetch(&all, rows.clone(), &mut fetched)?;
+        let indices = match &mut fetched[..] {
+            [indices] => std::mem::take(indices),
+            _ => concat::concatenated(fetched.iter().map(Vec::as_slice))?,
+        };
         if rows.len() + 1 == all.len() {
             return Ok(Overlaps::new(all, indices));
         }
         let mut own = Vec::new();
         reserve(&mut own, rows.len() + 1)?;
-        own.extend(all[rows].iter().map(|offset| offset - first));
-        own.push(pairs);
+        let first = all[rows.start];
+        own.extend(
+            all[rows.start..=rows.end]
+                .iter()
+                .map(|offset| offset - first),
+        );
         self.offsets = Some(all);
         Ok(Overlaps::new(own, indices))
     }
 }
 
-/// Returns the offsets of rows and the indices of all pairs of boxes in a device's memory, and
-/// writes the number of each row's pairs to `counts`.
+/// Finds the pairs of boxes in a device's memory, and writes the number of each row's pairs to
+/// `counts`.
 pub(super) fn overlaps<T: HasKernels>(
     problem: &DeviceProblem<T>,
     counts: &mut Buffer<u32>,
-) -> Result<(Buffer<u64>, Buffer<u32>)> {
+) -> Result<DeviceOverlaps> {
     // SAFETY: the arrays are borrowed until the kernels are launched, and freeing waits for
     // kernels.
-    unsafe { count(problem, counts)? }.all(counts)
+    let (offsets, indices) = unsafe { count(problem, counts)? }.all(counts)?;
+    DeviceOverlaps::new(offsets, indices)
 }
 
 /// Counts the pairs of each row of boxes in a device's memory.
@@ -239,41 +282,43 @@ pub(super) fn counts<T: HasKernels>(
 }
 
 /// Returns the list of pairs of compressed rows.
-pub(super) fn pair_list(
-    offsets: &DeviceArray<u64, Ix1>,
-    indices: &DeviceArray<u32, Ix1>,
-) -> Result<Buffer<u32>> {
-    let device = indices.device();
-    let mut pairs = device.alloc(2 * indices.len())?;
-    if !pairs.is_empty() {
-        let config = LaunchConfig::new(tuning::striding_blocks(indices.len()), tuning::THREADS);
-        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
+pub(super) fn pair_list(found: &DeviceOverlaps) -> Result<DeviceArray<u32, Ix2>> {
+    let (device, count) = (found.device(), found.pair_count());
+    let mut pairs = device.alloc(2 * count)?;
+    if count > 0 {
+        let config = LaunchConfig::new(tuning::striding_blocks(count), tuning::THREADS);
+        let (offsets, indices) = (
+            found.offsets().buffer().slice(),
+            found.indices().buffer().slice(),
+        );
         let arguments = (offsets, indices, pairs.slice_mut());
         // SAFETY: `pairs` has two elements for each index, and the offsets belong to the indices.
         // The buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::pair_list, config, arguments)? };
     }
-    Ok(pairs)
+    DeviceArray::from_buffer(pairs, Ix2(count, 2))
 }
 
 /// Returns the matrix of compressed rows, with `limit` columns and `size` elements.
 pub(super) fn matrix(
-    offsets: &DeviceArray<u64, Ix1>,
-    indices: &DeviceArray<u32, Ix1>,
-    limit: u32,
+    found: &DeviceOverlaps,
+    limit: usize,
     size: usize,
-) -> Result<Buffer<i32>> {
-    let device = indices.device();
+) -> Result<DeviceArray<i32, Ix2>> {
+    let device = found.device();
     let mut matrix = device.alloc(size)?;
     if size > 0 {
         let config = LaunchConfig::new(tuning::striding_blocks(size), tuning::THREADS);
-        let (offsets, indices) = (offsets.buffer().slice(), indices.buffer().slice());
-        let arguments = (limit, offsets, indices, matrix.slice_mut());
+        let (offsets, indices) = (
+            found.offsets().buffer().slice(),
+            found.indices().buffer().slice(),
+        );
+        let arguments = (limit as u32, offsets, indices, matrix.slice_mut());
         // SAFETY: `matrix` has `limit` elements for each row; and the offsets belong to the
         // indices. The buffers are on this device and freed after the kernel has run.
         unsafe { device.launch(MODULE, &box_kernels::matrix, config, arguments)? };
     }
-    Ok(matrix)
+    DeviceArray::from_buffer(matrix, Ix2(found.len(), limit))
 }
 
 #[cfg(all(test, feature = "simulator"))]
@@ -294,9 +339,9 @@ mod tests {
         // SAFETY: the boxes outlive the result.
         let searched = unsafe { count_by(&problem, false, &mut counts).unwrap() };
         let algorithm = match searched.strategy {
-            Strategy::Brute(_) => Algorithm::BruteForce,
-            Strategy::Indexed(_) => Algorithm::Indexed,
-            Strategy::Empty | Strategy::Few(_) => panic!("there are boxes, and not few"),
+            Strategy::Many(Many::Brute(_)) => Algorithm::BruteForce,
+            Strategy::Many(Many::Indexed(_)) => Algorithm::Indexed,
+            _ => panic!("there are boxes, and not few"),
         };
         (algorithm, searched.counted.rows.pairs)
     }

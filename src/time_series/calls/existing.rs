@@ -54,8 +54,11 @@ impl TimeBuckets {
         const OPERATION: &str = "aggregate_into";
         let offsets = [0, timestamps.len()];
         let series = Series::new(OPERATION, self, &offsets, timestamps, values)?;
-        let room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
-        let offsets = T::host_into(devices.devices(), &series, room).during(OPERATION)?;
+        let mut room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
+        let found = T::host(devices.devices(), &series);
+        let offsets = found
+            .and_then(|found| room.assign(found))
+            .during(OPERATION)?;
         Ok(offsets[1])
     }
 
@@ -94,7 +97,8 @@ impl TimeBuckets {
     ) -> Result<Vec<usize>> {
         const OPERATION: &str = "aggregate_series_into";
         let series = Series::new(OPERATION, self, offsets, timestamps, values)?;
-        let room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
-        T::host_into(devices.devices(), &series, room).during(OPERATION)
+        let mut room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
+        let found = T::host(devices.devices(), &series);
+        found.and_then(|found| room.assign(found)).during(OPERATION)
     }
 }

@@ -22,6 +22,7 @@ use super::options::TimeBuckets;
 #[allow(unused_imports, reason = "for links")]
 use super::options::{Nan, Order};
 use super::output::{Aggregates, CustomAggregates, Summaries};
+use super::room::Found;
 use super::states::BucketState;
 use crate::device::Element;
 use crate::error::During;
@@ -100,7 +101,8 @@ impl TimeBuckets {
     ) -> Result<Aggregates> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("aggregate", self, &offsets, timestamps, values)?;
-        T::host(devices.devices(), &series).during(series.operation)
+        let found = T::host(devices.devices(), &series).and_then(Found::download);
+        found.during(series.operation)
     }
 
     /// Aggregates S series, which follow each other in arrays of N timestamps and N values. Of the
@@ -134,7 +136,8 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
         let series = Series::new("aggregate_series", self, offsets, timestamps, values)?;
-        T::host(devices.devices(), &series).during(series.operation)
+        let found = T::host(devices.devices(), &series).and_then(Found::download);
+        found.during(series.operation)
     }
 
     /// Aggregates one series by a user-defined [`Aggregate`] instead of the methods. The options

@@ -117,8 +117,7 @@ impl TimeBuckets {
     ) -> Result<DeviceSummaries> {
         let offsets = [0, timestamps.len()];
         let series = DeviceSeries::new("summaries_device", self, &offsets, timestamps, values)?;
-        let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::summaries_device(&series).during(series.operation)
+        summarize(&series)
     }
 
     /// As [`summaries_series`](Self::summaries_series), but for arrays in a device's memory: see
@@ -131,8 +130,7 @@ impl TimeBuckets {
     ) -> Result<DeviceSummaries> {
         let series =
             DeviceSeries::new("summaries_series_device", self, offsets, timestamps, values)?;
-        let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::summaries_device(&series).during(series.operation)
+        summarize(&series)
     }
 
     /// As [`summaries_of`](Self::summaries_of), but for arrays in a device's memory: see
@@ -144,7 +142,12 @@ impl TimeBuckets {
         values: &DeviceArray<T, Ix1>,
     ) -> Result<DeviceSummaries<S>> {
         let series = DeviceSeries::new("summaries_of_device", self, offsets, timestamps, values)?;
-        let _ordered = series.device().ordered_with(&[values.device()])?;
-        T::summaries_device(&series).during(series.operation)
+        summarize(&series)
     }
+}
+
+fn summarize<S: BucketState, T: Value>(series: &DeviceSeries<T>) -> Result<DeviceSummaries<S>> {
+    let _ordered = series.device().ordered_with(&[series.values.device()])?;
+    let found = T::custom_device(&S::aggregate(), series).during(series.operation)?;
+    Ok(DeviceSummaries::new(series.options, found))
 }

@@ -4,10 +4,12 @@ use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 
 use crate::device::{DeviceArray, zeroed_lazily};
 use crate::error::During;
-use crate::time_series::cpu::Timeline;
 use crate::time_series::device_output::DeviceBucketCounts;
 use crate::time_series::dispatch;
-use crate::time_series::input::{Rounding, floor, packed, require_count, require_length};
+use crate::time_series::input::{
+    DeviceRounding, DeviceTimestamps, Rounding, Series, floor, no_values, require_length,
+};
+use crate::time_series::options::TimeBuckets;
 use crate::time_series::output::BucketCounts;
 use crate::{DeviceSet, Result};
 
@@ -152,7 +154,13 @@ fn round_device_into(
     let out = out.inner_mut();
     // SAFETY: the guard orders the streams of both arrays with that of `device`.
     unsafe { out.start_copy_of(device, timestamps.buffer(), 0)? };
-    dispatch::round_device(operation, floor, device, out).during(operation)
+    let rounding = DeviceRounding {
+        operation,
+        floor,
+        device,
+        timestamps: out,
+    };
+    dispatch::round_device(rounding).during(operation)
 }
 
 /// As [`round_timestamps_inplace`], but for an array in a device's memory. After an error the
@@ -164,8 +172,13 @@ pub fn round_timestamps_device_inplace(
 ) -> Result<()> {
     let floor = floor(ROUND_DEVICE_INPLACE, every, origin)?;
     let device = timestamps.device().clone();
-    dispatch::round_device(ROUND_DEVICE_INPLACE, floor, &device, timestamps.inner_mut())
-        .during(ROUND_DEVICE_INPLACE)
+    let rounding = DeviceRounding {
+        operation: ROUND_DEVICE_INPLACE,
+        floor,
+        device: &device,
+        timestamps: timestamps.inner_mut(),
+    };
+    dispatch::round_device(rounding).during(ROUND_DEVICE_INPLACE)
 }
 
 /// Returns the buckets that have points, and their numbers of points. The timestamps must not
@@ -188,15 +201,13 @@ pub fn bucket_counts(
     every: i64,
     origin: i64,
 ) -> Result<BucketCounts> {
-    let floor = floor(COUNTS, every, origin)?;
-    require_count(COUNTS, timestamps.len())?;
-    let timeline = Timeline {
-        operation: COUNTS,
-        offsets: &[0, timestamps.len()],
-        timestamps: &packed(timestamps).during(COUNTS)?,
-        floor,
-    };
-    dispatch::counts(devices.devices(), &timeline).during(COUNTS)
+    let (options, offsets) = (
+        TimeBuckets::every(every).origin(origin),
+        [0, timestamps.len()],
+    );
+    let values = no_values(timestamps.len());
+    let series = Series::new(COUNTS, &options, &offsets, timestamps, values)?;
+    dispatch::counts(devices.devices(), &series).during(COUNTS)
 }
 
 /// As [`bucket_counts`], but takes an array in a device's memory and leaves the result there.
@@ -218,7 +229,6 @@ pub fn bucket_counts_device(
     every: i64,
     origin: i64,
 ) -> Result<DeviceBucketCounts> {
-    let floor = floor(COUNTS_DEVICE, every, origin)?;
-    require_count(COUNTS_DEVICE, timestamps.len())?;
-    dispatch::counts_device(COUNTS_DEVICE, floor, timestamps).during(COUNTS_DEVICE)
+    let series = DeviceTimestamps::new(COUNTS_DEVICE, (every, origin), timestamps)?;
+    dispatch::counts_device(&series).during(COUNTS_DEVICE)
 }

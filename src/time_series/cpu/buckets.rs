@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use pulp::{Arch, NullaryFnOnce};
 
-use super::timeline::Timeline;
 use crate::Result;
 use crate::device::{Element, zeroed, zeroed_sparsely};
 use crate::parallel::{self, Scratch};
 use crate::time_series::input::series_of;
+use crate::time_series::timeline::Timeline;
 
 /// The buckets of series: the points of each, whatever their values.
 pub struct Buckets {

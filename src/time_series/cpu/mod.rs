@@ -14,7 +14,6 @@ mod prefetch;
 mod reduce;
 mod round;
 mod source;
-mod timeline;
 mod together;
 
 use std::any::Any;
@@ -25,7 +24,6 @@ use time_series_kernels::{Aggregate, State, StatesOf, Statistic, for_each_statis
 
 pub use finish::finish;
 pub use round::{round, round_into};
-pub use timeline::Timeline;
 pub use together::CpuState;
 
 use self::buckets::{Buckets, Found, Visit};
@@ -37,6 +35,7 @@ use super::input::Series;
 use super::method;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
 use super::states::with_smallest_state;
+use super::timeline::Timeline;
 use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 

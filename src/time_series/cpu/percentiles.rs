@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::buckets::{Found, Visit};
 use super::source::Source;
-use super::timeline::CHUNK;
 use crate::Result;
 use crate::device::reserve;
 use crate::parallel;
+use crate::time_series::timeline::CHUNK;
 
 /// Up to this number of values, sorting all by counting is faster than selecting some.
 const FEW: usize = 24;

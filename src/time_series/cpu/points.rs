@@ -1,31 +1,17 @@
-//! Points in order, and without duplicates.
+//! Points without duplicates.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::buckets::split_off;
-use super::timeline::{CHUNK, Timeline};
-use crate::device::{collected, room_to_sort, zeroed, zeroed_lazily};
+use crate::device::{zeroed, zeroed_lazily};
 use crate::parallel;
-use crate::time_series::input::{Series, require_labels};
-use crate::time_series::options::{Duplicates, Order};
+use crate::time_series::input::Series;
+use crate::time_series::options::Duplicates;
+use crate::time_series::timeline::{CHUNK, Timeline};
 use crate::{Real, Result};
 
-/// The bit to flip so that unsigned numbers have the order of timestamps.
-const SIGN: u64 = 1 << 63;
-
 impl<T: Real> Series<'_, T> {
-    /// Returns the points in the order of time: sorted, if the options say so and they are not.
-    pub fn in_order(&self) -> Result<Series<'_, T>> {
-        let mut points = self.borrowed();
-        if self.options.order == Order::Sort && Timeline::of(&points).check().is_err() {
-            // Before points are moved, since the error has the caller's index.
-            require_labels(self.operation, &*points.timestamps, &self.floor)?;
-            points.sort()?;
-        }
-        Ok(points)
-    }
-
     /// Returns the points in the order of time, without the duplicates that the options leave out.
     /// Copies nothing unless points are moved or left out.
     pub fn prepared(&self) -> Result<Series<'_, T>> {
@@ -35,41 +21,6 @@ impl<T: Real> Series<'_, T> {
             points.remove_duplicates(self.options.duplicates)?;
         }
         Ok(points)
-    }
-
-    /// Sorts each series by its timestamps, stably.
-    fn sort(&mut self) -> Result<()> {
-        let mut pairs = zeroed_lazily::<[u64; 2]>(self.values.len())?;
-        let chunks = pairs.chunks_mut(CHUNK).zip(self.timestamps.chunks(CHUNK));
-        let chunks = chunks.zip(self.values.chunks(CHUNK));
-        parallel::each(chunks, |((pairs, timestamps), values)| {
-            let points = timestamps.iter().zip(values);
-            for (pair, (&timestamp, &value)) in pairs.iter_mut().zip(points) {
-                *pair = [timestamp as u64 ^ SIGN, to_bits(value)];
-            }
-        });
-        room_to_sort(&pairs)?;
-        let mut rest = &mut pairs[..];
-        let offsets = self.offsets.windows(2);
-        let series =
-            collected(offsets.map(|offsets| split_off(&mut rest, offsets[1] - offsets[0])))?;
-        parallel::try_each(series, |series| {
-            parallel::sort_pairs_by_bits(series, 0..u64::BITS);
-            Ok(())
-        })?;
-        let mut timestamps = zeroed_lazily(pairs.len())?;
-        let mut values = zeroed_lazily(pairs.len())?;
-        let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
-        let chunks = chunks.zip(pairs.chunks(CHUNK));
-        parallel::each(chunks, |((timestamps, values), pairs)| {
-            let points = timestamps.iter_mut().zip(values);
-            for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
-                (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
-            }
-        });
-        self.timestamps = Cow::Owned(timestamps);
-        self.values = Cow::Owned(values);
-        Ok(())
     }
 
     /// Keeps one of neighbours with the same timestamp in a series.
@@ -154,15 +105,4 @@ impl<T: Real> Series<'_, T> {
             }
         }
     }
-}
-
-/// Returns the bits of a value of at most 8 bytes.
-fn to_bits<T: Real>(value: T) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
-    u64::from_ne_bytes(bytes)
-}
-
-fn from_bits<T: Real>(bits: u64) -> T {
-    bytemuck::pod_read_unaligned(&bits.to_ne_bytes()[..size_of::<T>()])
 }

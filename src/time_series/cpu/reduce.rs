@@ -9,10 +9,10 @@ use time_series_kernels::{Aggregate, Point};
 use super::buckets::{Found, Visit};
 use super::prefetch::{STEP, prefetch, prefetch_for_later};
 use super::source::Source;
-use super::timeline::CHUNK;
 use super::together::{TOGETHER, Together};
 use crate::device::reserve;
 use crate::parallel;
+use crate::time_series::timeline::CHUNK;
 use crate::{Real, Result};
 
 /// Writes columns from states. A trait, not a closure, so that everything can be inlined where the

@@ -4,10 +4,10 @@ use ndarray::{ArrayView1, ArrayViewMut1, Axis, s};
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
 
-use super::timeline::CHUNK;
 use crate::Result;
 use crate::parallel;
 use crate::time_series::input::{Rounding, require_labels};
+use crate::time_series::timeline::CHUNK;
 
 /// Writes rounded timestamps to `out`.
 pub fn round_into(rounding: &mut Rounding) -> Result<()> {

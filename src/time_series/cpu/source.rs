@@ -5,11 +5,11 @@ use std::ops::Range;
 use time_series_kernels::Point;
 
 use super::prefetch::{STEP, prefetch};
-use super::timeline::CHUNK;
 use crate::device::zeroed;
 use crate::parallel;
 use crate::time_series::input::Series;
 use crate::time_series::options::Nan;
+use crate::time_series::timeline::CHUNK;
 use crate::{Real, Result};
 
 /// The numbers to aggregate in a range of points, in a series that begins at point `first`.

@@ -1,7 +1,7 @@
 //! States of several buckets that take values together.
 
 use pulp::Arch;
-use time_series_kernels::{Statistics, Sums};
+use time_series_kernels::{Moments, Statistics, Summary, Sums};
 
 use crate::Real;
 
@@ -26,6 +26,9 @@ pub trait CpuState: Statistics + Send + 'static {
         None
     }
 }
+
+impl CpuState for Summary {}
+impl CpuState for Moments {}
 
 impl CpuState for Sums {
     #[inline(always)]

@@ -1,14 +1,14 @@
 //! The kernels for each type of values, and those of user-defined aggregates.
 
 use cuda_std::host::Kernel;
-use cuda_std::{DeviceParam, DeviceSlice, DeviceSliceMut};
+use cuda_std::{DeviceSlice, DeviceSliceMut};
 use time_series_kernels::{
-    self as kernels, Aggregate, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Moments,
-    Parameter, Percentiles, Pieces, Points, Preparation, Reports, Summary, Sums, Units,
+    self as kernels, Bucketed, Buckets, Columns, Huge, Join, LongerBuckets, Moments, Percentiles,
+    Pieces, Points, Preparation, Reports, Summary, Sums, Units,
 };
 
-use crate::device::{Element, LaunchConfig, Module};
-use crate::{Device, Result, modules};
+use crate::device::{Element, Module};
+use crate::modules;
 
 /// The module of all kernels except those of user-defined aggregates.
 pub const MODULE: &Module = &modules::TIME_SERIES;
@@ -129,66 +129,4 @@ has_kernels! {
         middle_256 = middle_256_f64 middle_1024 = middle_1024_f64 middle_2048 = middle_2048_f64
         long = long_f64 huge_extents = huge_extents_f64 huge_histogram = huge_histogram_f64
         huge_gather = huge_gather_f64 reorder = reorder_f64;
-}
-
-/// Which tiles a launch aggregates.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    All,
-    /// Those with short buckets.
-    Short,
-    /// Those that a launch for short buckets left out.
-    LeftOut,
-}
-
-/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
-pub enum Step<V, S> {
-    Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
-    Join(Which, Units, Join<S>),
-}
-
-/// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
-/// not be a parameter of kernels.
-pub trait Launches<A: Aggregate>: Send + Sync {
-    /// # Safety
-    /// As for the kernel.
-    unsafe fn launch(
-        &self,
-        device: &Device,
-        config: LaunchConfig,
-        step: Step<f64, A::State>,
-        results: DeviceSliceMut<A::Output>,
-    ) -> Result<()>;
-}
-
-/// An aggregate with its kernels.
-pub struct CustomKernels<A: Aggregate> {
-    pub aggregate: A,
-    pub module: &'static Module,
-    pub kernels: &'static kernels::Kernels<A>,
-}
-
-impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
-    unsafe fn launch(
-        &self,
-        device: &Device,
-        config: LaunchConfig,
-        step: Step<f64, A::State>,
-        results: DeviceSliceMut<A::Output>,
-    ) -> Result<()> {
-        let aggregate = Parameter::new(self.aggregate);
-        // SAFETY: the caller keeps the kernels' contracts.
-        unsafe {
-            match step {
-                Step::Reduce(_, points, reports, buckets, states) => {
-                    let arguments = (aggregate, points, reports, buckets, states, results);
-                    device.launch(self.module, self.kernels.reduce(), config, arguments)
-                }
-                Step::Join(_, units, states) => {
-                    let arguments = (aggregate, units, states, results);
-                    device.launch(self.module, self.kernels.join(), config, arguments)
-                }
-            }
-        }
-    }
 }

@@ -7,113 +7,122 @@ mod percentiles;
 mod points;
 mod timeline;
 mod tuning;
-pub mod workspace;
 
 use ndarray::Ix1;
-use time_series_kernels::{self as device_kernels, Absent, Aggregate, Floor};
+use time_series_kernels::{self as device_kernels, Absent, Aggregate};
 
-pub use kernels::{CustomKernels, HasKernels, Launches, MODULE};
+pub use kernels::HasKernels;
+use kernels::MODULE;
 
 use self::pass::{Found, Pass};
 use self::percentiles::percentiles;
-use self::points::prepared;
+use self::points::{Ordered, prepared};
 use self::timeline::Timeline;
+use super::custom::Launches;
 use super::device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceColumns, DeviceCustomAggregates,
 };
-use super::input::{DeviceSeries, Series, require_labels, without_label};
+use super::input::{
+    DeviceRounding, DeviceSeries, DeviceTimestamps, Rounding, Series, without_label,
+};
 use super::method::{self, Method};
-use super::options::{Duplicates, Nan, Order, TimeBuckets};
-use crate::device::{Buffer, DeviceArray, DeviceView, Element};
-use crate::partition::recheck;
+use super::options::{Duplicates, Nan, TimeBuckets};
+use super::workspace::{Array, Points};
+use crate::device::{Buffer, DeviceArray, DeviceView, Element, assign};
 use crate::{Device, Result};
 
-/// Copies series to a device, and calls `work` with the copies.
-pub fn on_device<V: Element, R>(
-    device: &Device,
-    series: &Series<V>,
-    work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
-) -> Result<R> {
-    let len = series.timestamps.len();
-    let mut points = workspace::Points::allocate(device, len)?;
-    points.timestamps.copy_from(&series.timestamps)?;
-    points.values.copy_from(&series.values)?;
-    work(&DeviceSeries {
-        operation: series.operation,
-        options: series.options,
-        floor: series.floor,
-        offsets: &series.offsets,
-        timestamps: &DeviceArray::from_buffer(points.timestamps, Ix1(len))?,
-        values: &DeviceArray::from_buffer(points.values, Ix1(len))?,
-    })
+/// Series that were copied to a device.
+struct Uploaded<V: Element> {
+    timestamps: DeviceArray<i64, Ix1>,
+    values: DeviceArray<V, Ix1>,
 }
 
-/// Calls `work` with the points in the order of time: sorted, if the options say so.
-fn in_order<V: HasKernels, R>(
-    series: &DeviceSeries<V>,
-    work: impl FnOnce(&DeviceSeries<V>) -> Result<R>,
-) -> Result<R> {
-    if series.options.order != Order::Sort {
-        return work(series);
+impl<V: Element> Uploaded<V> {
+    fn new(device: &Device, series: &Series<V>) -> Result<Uploaded<V>> {
+        let len = series.timestamps.len();
+        let mut points = Points::allocate(device, len)?;
+        points.timestamps.copy_from(&series.timestamps)?;
+        points.values.copy_from(&series.values)?;
+        Ok(Uploaded {
+            timestamps: DeviceArray::from_buffer(points.timestamps, Ix1(len))?,
+            values: DeviceArray::from_buffer(points.values, Ix1(len))?,
+        })
     }
-    let (timestamps, values) = points::sorted(series)?;
-    let result = work(&DeviceSeries {
-        timestamps: &timestamps,
-        values: &values,
-        ..*series
-    });
-    // The error has the index before sorting.
-    recheck(result, || {
-        let timestamps = series.timestamps.download()?;
-        require_labels(series.operation, &timestamps, &series.floor)
-    })
+
+    fn series<'a>(&'a self, series: &'a Series<V>) -> DeviceSeries<'a, V> {
+        DeviceSeries {
+            operation: series.operation,
+            options: series.options,
+            floor: series.floor,
+            offsets: &series.offsets,
+            timestamps: &self.timestamps,
+            values: &self.values,
+        }
+    }
 }
 
+/// As [`aggregate`], for points of the host, which are copied to a device.
+pub fn host<V: HasKernels>(device: &Device, series: &Series<V>) -> Result<DeviceAggregates> {
+    aggregate(&Uploaded::new(device, series)?.series(series))
+}
+
+/// As [`custom`], for points of the host, which are copied to a device.
+pub fn host_custom<V: HasKernels, A: Aggregate<Output: Element>>(
+    device: &Device,
+    launches: &dyn Launches<A>,
+    series: &Series<V>,
+) -> Result<DeviceCustomAggregates<A::Output>> {
+    custom(launches, &Uploaded::new(device, series)?.series(series))
+}
+
+/// Aggregates series in the memory of a device.
 pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
-    in_order(series, |series| {
-        let options = series.options;
-        let methods = options.needed_methods();
-        let timeline = Timeline::of(series)?;
-        let mut job = Job {
-            options,
-            timeline: &timeline,
-            methods: &methods,
-            found: None,
-            columns: columns(&timeline, methods.len())?,
-        };
-        // Both passes find the same buckets; without methods the pass over the values finds them.
-        let has_rates = methods.iter().any(Method::is_rate);
-        let absent = match options.nan {
-            Nan::Skip => Absent::Nan,
-            Nan::Propagate => Absent::None,
-        };
-        let keeps_all = options.duplicates == Duplicates::Keep;
-        if !has_rates || !methods.iter().all(Method::is_rate) {
-            if keeps_all {
-                job.add(false, series.values.buffer(), absent)?;
-            } else {
-                let values = prepared(series, &timeline, false)?;
-                job.add(false, &values, Absent::Marked)?;
-            }
+    let ordered = Ordered::new(series)?;
+    ordered.or_error(aggregate_in_order(&ordered.series()))
+}
+
+fn aggregate_in_order<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
+    let options = series.options;
+    let methods = options.needed_methods();
+    let timeline = Timeline::of(series)?;
+    let mut job = Job {
+        options,
+        timeline: &timeline,
+        methods: &methods,
+        found: None,
+        columns: columns(&timeline, methods.len())?,
+    };
+    // Both passes find the same buckets; without methods the pass over the values finds them.
+    let has_rates = methods.iter().any(Method::is_rate);
+    let absent = match options.nan {
+        Nan::Skip => Absent::Nan,
+        Nan::Propagate => Absent::None,
+    };
+    let keeps_all = options.duplicates == Duplicates::Keep;
+    if !has_rates || !methods.iter().all(Method::is_rate) {
+        if keeps_all {
+            job.add(false, series.values.buffer(), absent)?;
+        } else {
+            let values = prepared(series, &timeline, false)?;
+            job.add(false, &values, Absent::Marked)?;
         }
-        // Percentiles need the rates in memory, and where values are left out, a rate may be the
-        // difference to a value far before.
-        let is_done =
-            has_rates && keeps_all && job.add_differences(series.values.buffer(), absent)?;
-        if has_rates && !is_done {
-            let rates = prepared(series, &timeline, true)?;
-            job.add(true, &rates, Absent::Marked)?;
-        }
-        let found = job.found.expect("the first pass finds the buckets");
-        let (offsets, columns) = (found.offsets(&timeline)?, job.columns);
-        let aggregates = DeviceAggregates {
-            offsets,
-            starts: found.starts,
-            columns,
-            methods,
-        };
-        finish::finish(options, &timeline, aggregates)
-    })
+    }
+    // Percentiles need the rates in memory, and where values are left out, a rate may be the
+    // difference to a value far before.
+    let is_done = has_rates && keeps_all && job.add_differences(series.values.buffer(), absent)?;
+    if has_rates && !is_done {
+        let rates = prepared(series, &timeline, true)?;
+        job.add(true, &rates, Absent::Marked)?;
+    }
+    let found = job.found.expect("the first pass finds the buckets");
+    let (offsets, columns) = (found.offsets(&timeline)?, job.columns);
+    let aggregates = DeviceAggregates {
+        offsets,
+        starts: found.starts,
+        columns,
+        methods,
+    };
+    finish::finish(options, &timeline, aggregates)
 }
 
 /// Allocates columns for all buckets that there can be.
@@ -121,7 +130,7 @@ fn columns(timeline: &Timeline, count: usize) -> Result<DeviceColumns> {
     let stride = timeline.max_buckets;
     // A product that overflows cannot be allocated either.
     let len = count.saturating_mul(stride);
-    let elements = workspace::Array::allocate(timeline.device(), len)?.elements;
+    let elements = Array::allocate(timeline.device(), len)?.elements;
     Ok(DeviceColumns { elements, stride })
 }
 
@@ -203,32 +212,56 @@ pub fn custom<V: HasKernels, A: Aggregate<Output: Element>>(
     launches: &dyn Launches<A>,
     series: &DeviceSeries<V>,
 ) -> Result<DeviceCustomAggregates<A::Output>> {
-    in_order(series, |series| {
-        let timeline = Timeline::of(series)?;
-        let pass = Pass {
-            timeline: &timeline,
-            values: &prepared(series, &timeline, false)?,
-            absent: Absent::Marked,
-            takes_differences: false,
-            needs_firsts: series.offsets.len() > 2,
-        };
-        let (found, results) = pass.custom(launches)?;
-        let shape = found.starts.raw_dim();
-        Ok(DeviceCustomAggregates {
-            offsets: found.offsets(&timeline)?,
-            starts: found.starts,
-            results: DeviceArray::from_buffer(results, shape)?,
-        })
+    let ordered = Ordered::new(series)?;
+    ordered.or_error(custom_in_order(launches, &ordered.series()))
+}
+
+fn custom_in_order<V: HasKernels, A: Aggregate<Output: Element>>(
+    launches: &dyn Launches<A>,
+    series: &DeviceSeries<V>,
+) -> Result<DeviceCustomAggregates<A::Output>> {
+    let timeline = Timeline::of(series)?;
+    let pass = Pass {
+        timeline: &timeline,
+        values: &prepared(series, &timeline, false)?,
+        absent: Absent::Marked,
+        takes_differences: false,
+        needs_firsts: series.offsets.len() > 2,
+    };
+    let (found, results) = pass.custom(launches)?;
+    let shape = found.starts.raw_dim();
+    Ok(DeviceCustomAggregates {
+        offsets: found.offsets(&timeline)?,
+        starts: found.starts,
+        results: DeviceArray::from_buffer(results, shape)?,
     })
 }
 
-/// Rounds down the timestamps that have a label, on the stream of `device`.
-pub fn round(
-    operation: &'static str,
-    floor: Floor,
-    device: &Device,
-    timestamps: &mut Buffer<i64>,
-) -> Result<()> {
+/// Rounds timestamps of the host.
+pub fn host_round(device: &Device, rounding: &mut Rounding) -> Result<()> {
+    let mut timestamps = device.upload(&rounding.timestamps)?.into_buffer();
+    round(DeviceRounding {
+        operation: rounding.operation,
+        floor: rounding.floor,
+        device,
+        timestamps: &mut timestamps,
+    })?;
+    let mut out = rounding.out.view_mut();
+    match out.as_slice_mut() {
+        Some(out) => timestamps.copy_to(out)?,
+        None => assign(out, &ndarray::aview1(&timestamps.to_vec()?)),
+    }
+    Ok(())
+}
+
+/// Rounds down the timestamps that have a label, on the stream of the device's handle.
+pub fn round(rounding: DeviceRounding) -> Result<()> {
+    let DeviceRounding {
+        operation,
+        floor,
+        device,
+        timestamps,
+    } = rounding;
     let mut failure = device.zeros::<u64>(1)?;
     let config = tuning::round(timestamps.len());
     let arguments = (floor, timestamps.slice_mut(), failure.slice_mut());
@@ -244,14 +277,20 @@ pub fn round(
     Err(without_label(operation, index, timestamp, &floor))
 }
 
+/// Counts the timestamps of one series of the host in each bucket.
+pub fn host_counts(device: &Device, series: &Series<()>) -> Result<DeviceBucketCounts> {
+    counts(&DeviceTimestamps {
+        operation: series.operation,
+        floor: series.floor,
+        timestamps: &device.upload(&ndarray::aview1(&series.timestamps))?,
+    })
+}
+
 /// Counts the timestamps in each bucket.
-pub fn counts(
-    operation: &'static str,
-    floor: Floor,
-    timestamps: &DeviceArray<i64, Ix1>,
-) -> Result<DeviceBucketCounts> {
+pub fn counts(series: &DeviceTimestamps) -> Result<DeviceBucketCounts> {
+    let timestamps = series.timestamps;
     let offsets = [0, timestamps.len()];
-    let timeline = Timeline::new(operation, &offsets, timestamps, floor)?;
+    let timeline = Timeline::new(series.operation, &offsets, timestamps, series.floor)?;
     let mut columns = columns(&timeline, 1)?;
     let pass = Pass {
         timeline: &timeline,

@@ -7,16 +7,17 @@ use time_series_kernels::{
     Reports, State, Statistic, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, HasPasses, Joins, Launches, MODULE, Passes, Step, Which};
+use super::kernels::{HasKernels, HasPasses, Joins, MODULE, Passes};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
-use super::workspace::{Array, Starts, States, Tiles};
 use crate::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
+use crate::time_series::custom::{Launches, Step, Which};
 use crate::time_series::device_offsets::DeviceOffsets;
 use crate::time_series::device_output::DeviceColumns;
 use crate::time_series::input::{out_of_order, without_label};
 use crate::time_series::options::TimeBuckets;
 use crate::time_series::states::with_smallest_state;
+use crate::time_series::workspace::{Array, Starts, States, Tiles};
 use crate::{Device, Result};
 
 /// Points of a bucket from which a tile mostly has a long one.

@@ -10,10 +10,10 @@ use time_series_kernels::{
 use super::kernels::{HasKernels, MODULE};
 use super::pass::Pass;
 use super::tuning;
-use super::workspace::{HugeBuckets, Longer};
 use crate::device::{Buffer, LaunchConfig};
 use crate::primitives::exclusive_sums_into;
 use crate::time_series::device_output::DeviceColumns;
+use crate::time_series::workspace::{HugeBuckets, Longer};
 use crate::{Device, Result};
 
 /// Computes percentiles of the values of a pass, given the first point of each bucket.

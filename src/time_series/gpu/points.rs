@@ -6,16 +6,57 @@ use time_series_kernels::{self as kernels, Preparation};
 use super::kernels::{HasKernels, MODULE, Reorder};
 use super::timeline::Timeline;
 use super::tuning;
-use super::workspace::{Array, Pairs};
-use crate::Result;
 use crate::device::{Buffer, DeviceArray, Element};
 use crate::offsets;
 use crate::primitives::sort_pairs;
-use crate::time_series::input::DeviceSeries;
-use crate::time_series::options::{Duplicates, Nan};
+use crate::time_series::input::{DeviceSeries, require_labels};
+use crate::time_series::options::{Duplicates, Nan, Order};
+use crate::time_series::workspace::{Array, Pairs};
+use crate::{Error, Result};
+
+/// Series whose points are in the order of time.
+pub struct Ordered<'a, V: HasKernels> {
+    series: DeviceSeries<'a, V>,
+    /// The points, if the options sort them.
+    sorted: Option<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)>,
+}
+
+impl<'a, V: HasKernels> Ordered<'a, V> {
+    /// Sorts the points if the options say so.
+    pub fn new(series: &DeviceSeries<'a, V>) -> Result<Self> {
+        let sorted = match series.options.order {
+            Order::Required => None,
+            Order::Sort => Some(sorted(series)?),
+        };
+        Ok(Ordered {
+            series: *series,
+            sorted,
+        })
+    }
+
+    pub fn series(&self) -> DeviceSeries<'_, V> {
+        match &self.sorted {
+            None => self.series,
+            Some((timestamps, values)) => DeviceSeries {
+                timestamps,
+                values,
+                ..self.series
+            },
+        }
+    }
+
+    /// Replaces an error of sorted points by that which has the caller's index.
+    pub fn or_error<R>(&self, found: Result<R>) -> Result<R> {
+        if let (Err(Error::InvalidInput { .. }), Some(_)) = (&found, &self.sorted) {
+            let timestamps = self.series.timestamps.download()?;
+            require_labels(self.series.operation, &timestamps, &self.series.floor)?;
+        }
+        found
+    }
+}
 
 /// Returns the timestamps and values stably sorted by series, then by time.
-pub fn sorted<V: HasKernels>(
+fn sorted<V: HasKernels>(
     series: &DeviceSeries<V>,
 ) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
     let (device, offsets, timestamps) = (series.device(), series.offsets, series.timestamps);

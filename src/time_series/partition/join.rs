@@ -2,7 +2,6 @@
 
 use ndarray::Array1;
 
-use super::cut::SeriesPartition;
 use crate::Result;
 use crate::device::{Element, zeroed};
 use crate::partition::concat;
@@ -21,6 +20,14 @@ pub trait Buckets: Sized {
     ) -> Result<Self>;
 }
 
+/// Where the points of a partition begin.
+pub struct Place {
+    /// The first series with a point.
+    pub first_series: usize,
+    /// The label of the first point's bucket, or the lowest label if it has none.
+    pub first_label: i64,
+}
+
 /// The results of a partition.
 pub struct PartitionBuckets<R> {
     results: R,
@@ -30,20 +37,31 @@ pub struct PartitionBuckets<R> {
 }
 
 impl<R: Buckets> PartitionBuckets<R> {
-    pub fn new(results: R, partition: &SeriesPartition) -> PartitionBuckets<R> {
+    fn new(results: R, place: &Place) -> PartitionBuckets<R> {
         let (offsets, starts) = results.buckets();
-        let of_first_series = starts.iter().take(offsets[1]);
-        let first = partition.first_label();
+        let before = |start: &&i64| **start < place.first_label;
         PartitionBuckets {
-            skipped: of_first_series.take_while(|&&start| start < first).count(),
-            first_series: partition.first_series(),
+            skipped: starts.iter().take(offsets[1]).take_while(before).count(),
+            first_series: place.first_series,
             results,
         }
     }
 }
 
+/// Takes the result of all points if they were not cut.
+pub fn uncut<R>(found: &mut Vec<(R, Option<Place>)>) -> Option<R> {
+    let all = found.pop_if(|(_, place)| place.is_none());
+    all.map(|(results, _)| results)
+}
+
 /// Joins the results of all partitions of a number of series.
-pub fn joined<R: Buckets>(series: usize, mut found: Vec<PartitionBuckets<R>>) -> Result<R> {
+pub fn joined<R: Buckets>(series: usize, mut found: Vec<(R, Option<Place>)>) -> Result<R> {
+    if let Some(all) = uncut(&mut found) {
+        return Ok(all);
+    }
+    let placed = found.into_iter();
+    let placed = placed.filter_map(|(found, place)| Some(PartitionBuckets::new(found, &place?)));
+    let mut found: Vec<_> = placed.collect();
     if let [only] = &found[..]
         && only.skipped == 0
         && only.results.buckets().0.len() == series + 1

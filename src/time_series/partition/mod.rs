@@ -1,182 +1,241 @@
-//! How series are divided among devices, and how more points than a device's memory holds are.
-//!
-//! The host sorts the points if the options say so, and [cuts](cut) them where buckets begin. Each
-//! partition is aggregated by itself, and the results are [joined](join). Buckets that are larger
-//! than a device's memory are merged from summaries of several partitions.
+//! Partitions of series, which are cut where buckets begin, and of timestamps to be rounded.
 
-mod cut;
 mod join;
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::Axis;
 
-use self::cut::{Bytes, Cuttable, SeriesPartition};
-use self::join::{Buckets, PartitionBuckets, joined};
-use super::cpu::{self, Timeline};
+pub use join::{Place, joined, uncut};
+
 use super::fill::Fills;
-use super::gpu::workspace;
 use super::input::{Rounding, Series, series_of};
 use super::method::Method;
 use super::options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
-use super::output::{Aggregates, BucketCounts, CustomAggregates, Summaries};
-use super::states::BucketState;
-use crate::device::Element;
-use crate::partition::{
-    self, Partition, alone, bytes_of, equal_ranges, is_short_of_memory, split_at_ranges,
-};
-use crate::{Device, Error, Real, Result};
+use super::workspace::Work;
+use crate::Result;
+use crate::device::{Element, collected};
+use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-/// Aggregates series with one device.
-type On<'a, T, R> = &'a (dyn Fn(&Device, &Series<T>) -> Result<R> + Sync);
-
-/// Aggregates series by `on`, if there is a single device and it has the memory.
-pub fn aggregate_whole<T: Real, R>(
-    devices: &[Device],
-    series: &Series<T>,
-    on: impl FnOnce(&Device) -> Result<R>,
-) -> Result<Option<R>> {
-    let methods = series.options.needed_methods();
-    let bytes = |points| workspace::aggregate_bytes::<T>(series.options, &methods, points);
-    in_one(devices, series.timestamps.len(), &bytes, on)
+/// Consecutive points of series that are aggregated on one device.
+pub struct SeriesPartition<'a, T: Clone> {
+    series: &'a Series<'a, T>,
+    work: Work,
+    /// `None` for all points, as the caller has them.
+    part: Option<Part<'a, T>>,
 }
 
-/// Aggregates series in partitions by `on`, or by `summaries_on` if a bucket is too large for a
-/// device's memory.
-pub fn aggregate_divided<T: Real, S: BucketState>(
-    devices: &[Device],
-    series: &Series<T>,
-    on: On<T, Aggregates>,
-    summaries_on: On<T, CustomAggregates<S>>,
-) -> Result<Aggregates> {
-    let options = series.options;
-    let methods = options.needed_methods();
-    let bytes = |points| workspace::aggregate_bytes::<T>(options, &methods, points);
-    let points = &series.in_order()?;
-    let in_summaries = |method: &Method| !method.is_rate() && !method.is_percentile();
-    let found = match divided_series(&methods, devices, points, true, &bytes, on) {
-        Err(error) if is_too_large(devices, &error) && methods.iter().all(in_summaries) => {
-            summaries_of_ranges(devices, points, summaries_on)?.columns(&methods, options.ddof)?
+/// Some of the points in the order of time.
+struct Part<'a, T: Clone> {
+    whole: Arc<Ordered<'a, T>>,
+    points: Range<usize>,
+}
+
+/// All points in the order of time, sorted if the options say so.
+struct Ordered<'a, T: Clone> {
+    series: Series<'a, T>,
+    /// The options of parts: what depends on other buckets is left to the caller.
+    options: TimeBuckets,
+    cuts_buckets: bool,
+}
+
+impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
+    /// Returns a partition of all points.
+    pub fn new(series: &'a Series<'a, T>, work: Work) -> Self {
+        SeriesPartition {
+            series,
+            work,
+            part: None,
         }
-        found => found?,
-    };
-    cpu::finish(options, found)
-}
-
-/// Aggregates series by `on`, a user-defined aggregate with states of `state` bytes.
-pub fn custom<T: Real, O: Element>(
-    devices: &[Device],
-    series: &Series<T>,
-    state: usize,
-    on: On<T, CustomAggregates<O>>,
-) -> Result<CustomAggregates<O>> {
-    let bytes = |points| workspace::custom_bytes::<T, O>(state, points);
-    let whole = |device: &Device| on(device, series);
-    if let Some(found) = in_one(devices, series.timestamps.len(), &bytes, whole)? {
-        return Ok(found);
     }
-    let points = &series.in_order()?;
-    divided_series(&[], devices, points, true, &bytes, on)
-}
 
-pub fn summaries<T: Real, S: BucketState>(
-    devices: &[Device],
-    series: &Series<T>,
-    on: On<T, CustomAggregates<S>>,
-) -> Result<Summaries<S>> {
-    match custom(devices, series, size_of::<S>(), on) {
-        Err(error) if is_too_large(devices, &error) => {
-            summaries_of_ranges(devices, &series.in_order()?, on)
+    /// Returns the points for a device. Fails if some are out of order.
+    pub fn series(&self) -> Result<Series<'_, T>> {
+        match &self.part {
+            None => Ok(self.series.borrowed()),
+            Some(part) => part.series(),
         }
-        found => Ok(Summaries::new(series.options, found?)),
+    }
+
+    /// Returns the place of the points among those of all partitions, or `None` for all points.
+    pub fn place(&self) -> Option<Place> {
+        self.part.as_ref().map(Part::place)
+    }
+
+    fn len(&self) -> usize {
+        let part = self.part.as_ref();
+        part.map_or(self.series.timestamps.len(), |part| part.points.len())
+    }
+
+    /// Returns all points as a part, brought in order.
+    fn ordered(&self) -> Result<Part<'a, T>> {
+        let series = self.series.in_order()?;
+        let methods = match self.work {
+            Work::Methods => series.options.needed_methods(),
+            Work::Custom { .. } | Work::Counts => Vec::new(),
+        };
+        let options = TimeBuckets {
+            methods,
+            order: Order::Required,
+            fill: Fills::default(),
+            singletons: Singletons::Nan,
+            ..series.options.clone()
+        };
+        let whole = Ordered {
+            cuts_buckets: self.work.cuts_buckets(),
+            options,
+            series,
+        };
+        Ok(Part {
+            points: 0..self.len(),
+            whole: Arc::new(whole),
+        })
     }
 }
 
-/// Summarises points in order, where a device may not have memory for all points of a bucket.
-fn summaries_of_ranges<T: Real, S: BucketState>(
-    devices: &[Device],
-    points: &Series<T>,
-    on: On<T, CustomAggregates<S>>,
-) -> Result<Summaries<S>> {
-    let bytes = |points| workspace::custom_bytes::<T, S>(size_of::<S>(), points);
-    let found = divided_series(&[], devices, points, false, &bytes, on)?;
-    // Summaries of the same bucket are neighbours with the same label.
-    Summaries::new(points.options, found).resample(points.options.every)
+impl<T: Element + PartialOrd> Partition for SeriesPartition<'_, T> {
+    fn bytes(&self) -> u64 {
+        self.work.bytes::<T>(self.series.options, self.len())
+    }
+
+    fn split(mut self, count: usize) -> Result<Vec<Self>> {
+        if self.len() == 0 {
+            return Ok(vec![self]);
+        }
+        let Part { whole, points } = match self.part.take() {
+            None => self.ordered()?,
+            Some(part) => part,
+        };
+        let partition = |points| SeriesPartition {
+            part: Some(Part {
+                whole: whole.clone(),
+                points,
+            }),
+            ..self
+        };
+        let mut start = points.start;
+        let mut partitions = Vec::new();
+        for range in equal_ranges(points.len(), count, 1).skip(1) {
+            let at = points.start + range.start;
+            if at > start
+                && let Some(cut) = whole.cut_near(at, &(start..points.end))
+            {
+                partitions.push(partition(start..cut));
+                start = cut;
+            }
+        }
+        partitions.push(partition(start..points.end));
+        Ok(partitions)
+    }
 }
 
-/// Aggregates points in order by `on`, partition by partition. What depends on other buckets is
-/// left to the caller.
-fn divided_series<T: Real, R: Buckets + Send>(
-    methods: &[Method],
-    devices: &[Device],
-    points: &Series<T>,
-    keeps_buckets: bool,
-    bytes: Bytes,
-    on: On<T, R>,
-) -> Result<R> {
-    let options = &TimeBuckets {
-        methods: methods.to_vec(),
-        order: Order::Required,
-        fill: Fills::default(),
-        singletons: Singletons::Nan,
-        ..points.options.clone()
-    };
-    let has_rates = methods.iter().any(Method::is_rate);
-    let cuttable = Cuttable {
-        timeline: Timeline::of(points),
-        keeps_buckets,
-        bytes,
-    };
-    divided(devices, &cuttable, |device, partition| {
-        let start = partition.points.start;
-        let first = match has_rates {
-            true => first_of_rates(points, start),
+impl<T: Element + PartialOrd> Part<'_, T> {
+    fn first_series(&self) -> usize {
+        series_of(&self.whole.series.offsets, self.points.start)
+    }
+
+    fn place(&self) -> Place {
+        let Series {
+            timestamps, floor, ..
+        } = &self.whole.series;
+        let first = timestamps[self.points.start];
+        Place {
+            first_series: self.first_series(),
+            first_label: floor.floor(first.max(floor.lowest())),
+        }
+    }
+
+    /// Returns the points, for rates with the last value before them.
+    fn series(&self) -> Result<Series<'_, T>> {
+        let Ordered {
+            series, options, ..
+        } = &*self.whole;
+        let start = self.points.start;
+        let is_first = series.offsets[self.first_series()] == start;
+        if !is_first
+            && self.whole.group(series.timestamps[start - 1])
+                >= self.whole.group(series.timestamps[start])
+        {
+            // The points of the partition before do not all come before these.
+            series.check()?;
+        }
+        let first = match options.methods.iter().any(Method::is_rate) {
+            true => first_of_rates(series, start),
             false => start,
         };
-        let range = first..partition.points.end;
-        let series = Series {
-            operation: points.operation,
+        let range = first..self.points.end;
+        Ok(Series {
+            operation: series.operation,
             options,
-            floor: points.floor,
-            timestamps: points.timestamps[range.clone()].into(),
-            values: points.values[range.clone()].into(),
-            offsets: partition.offsets_within(range)?.into(),
-        };
-        on(device, &series)
-    })
+            floor: series.floor,
+            timestamps: series.timestamps[range.clone()].into(),
+            values: series.values[range.clone()].into(),
+            offsets: self.offsets_within(range)?.into(),
+        })
+    }
+
+    /// Returns the offsets of the series from the first to the last with a point, within a range of
+    /// points.
+    fn offsets_within(&self, range: Range<usize>) -> Result<Vec<usize>> {
+        let offsets = &self.whole.series.offsets;
+        let last = series_of(offsets, self.points.end - 1);
+        let offsets = offsets[self.first_series()..=last + 1].iter();
+        collected(offsets.map(|&offset| offset.clamp(range.start, range.end) - range.start))
+    }
 }
 
-/// Counts the points of each bucket of one series by `on`.
-pub fn counts(
-    devices: &[Device],
-    timeline: &Timeline,
-    on: impl Fn(&Device, &Timeline) -> Result<BucketCounts> + Sync,
-) -> Result<BucketCounts> {
-    let whole = |device: &Device| on(device, timeline);
-    let points = timeline.timestamps.len();
-    if let Some(found) = in_one(devices, points, &workspace::counts_bytes, whole)? {
-        return Ok(found);
+impl<T: Clone> Ordered<'_, T> {
+    /// Returns the first timestamp that stays together with a timestamp.
+    fn group(&self, timestamp: i64) -> i64 {
+        let floor = self.series.floor;
+        match !self.cuts_buckets && timestamp >= floor.lowest() {
+            true => floor.floor(timestamp),
+            false => timestamp,
+        }
     }
-    let cuttable = Cuttable {
-        timeline: *timeline,
-        keeps_buckets: true,
-        bytes: &workspace::counts_bytes,
-    };
-    let found = divided(devices, &cuttable, |device, partition| {
-        let points = Timeline {
-            offsets: &[0, partition.points.len()],
-            timestamps: &timeline.timestamps[partition.points.clone()],
-            ..*timeline
+
+    /// Returns where points of a range can be cut: before the group of the point at `at`, else
+    /// behind it.
+    ///
+    /// If timestamps are not in order, the cut may be anywhere: [`Part::series`] finds out.
+    fn cut_near(&self, at: usize, range: &Range<usize>) -> Option<usize> {
+        let (timestamps, offsets) = (&self.series.timestamps, &self.series.offsets);
+        let series = series_of(offsets, at);
+        let begin = offsets[series].max(range.start);
+        let end = offsets[series + 1].min(range.end);
+        let group = self.group(timestamps[at]);
+        let before = begin + timestamps[begin..at].partition_point(|&t| self.group(t) < group);
+        if before > range.start {
+            return Some(before);
+        }
+        let behind = at + timestamps[at..end].partition_point(|&t| self.group(t) <= group);
+        (at < behind && behind < range.end).then_some(behind)
+    }
+}
+
+/// Returns the first point that rates from `start` on need: the first of all points with the
+/// timestamp of the last value before `start`.
+fn first_of_rates<T: Element + PartialOrd>(points: &Series<T>, start: usize) -> usize {
+    let options = points.options;
+    let begin = points.offsets[series_of(&points.offsets, start)];
+    let is_nan = |value: &T| value.partial_cmp(value).is_none();
+    let counts = |index: usize| options.nan == Nan::Propagate || !is_nan(&points.values[index]);
+    let mut first = start;
+    while first > begin {
+        let (last, timestamp) = (first - 1, points.timestamps[first - 1]);
+        let earlier = &points.timestamps[begin..last];
+        first = begin + earlier.partition_point(|&earlier| earlier < timestamp);
+        let has_value = match options.duplicates {
+            Duplicates::Keep => (first..=last).any(counts),
+            Duplicates::First => counts(first),
+            Duplicates::Last => counts(last),
         };
-        let BucketCounts { starts, counts } = on(device, &points)?;
-        Ok(CustomAggregates {
-            offsets: vec![0, starts.len()],
-            starts,
-            results: counts,
-        })
-    })?;
-    Ok(BucketCounts {
-        starts: found.starts,
-        counts: found.results,
-    })
+        if has_value {
+            break;
+        }
+    }
+    first
 }
 
 impl Partition for Rounding<'_> {
@@ -197,70 +256,4 @@ impl Partition for Rounding<'_> {
             (partition(timestamps, out), partition(behind, out_behind))
         }))
     }
-}
-
-/// Returns the result for all points on the only device, if there is only one and it has the
-/// memory.
-fn in_one<R>(
-    devices: &[Device],
-    points: usize,
-    bytes: Bytes,
-    work: impl FnOnce(&Device) -> Result<R>,
-) -> Result<Option<R>> {
-    let device = match devices {
-        // There is nothing to divide.
-        [device, ..] if points == 0 => Some(device),
-        _ => alone(devices, bytes(points)),
-    };
-    let Some(device) = device else {
-        return Ok(None);
-    };
-    match work(device) {
-        Err(error) if points > 0 && is_short_of_memory(device, &error) => Ok(None),
-        result => result.map(Some),
-    }
-}
-
-/// Runs the partitions, and joins the results.
-fn divided<R: Buckets + Send>(
-    devices: &[Device],
-    cuttable: &Cuttable,
-    work: impl Fn(&Device, &SeriesPartition) -> Result<R> + Sync,
-) -> Result<R> {
-    let operation = cuttable.timeline.operation;
-    let found = partition::run(devices, operation, cuttable.all(), |device, partition| {
-        partition.check_order()?;
-        Ok(PartitionBuckets::new(work(device, partition)?, partition))
-    });
-    let found = partition::recheck(found, || cuttable.timeline.check())?;
-    joined(cuttable.timeline.offsets.len() - 1, found)
-}
-
-fn is_too_large(devices: &[Device], error: &Error) -> bool {
-    let mut devices = devices.iter();
-    devices.any(|device| is_short_of_memory(device, error))
-}
-
-/// Returns the first point that rates from `start` on need: the first of all points with the
-/// timestamp of the last value before `start`.
-fn first_of_rates<T: Real>(points: &Series<T>, start: usize) -> usize {
-    let options = points.options;
-    let begin = points.offsets[series_of(&points.offsets, start)];
-    let counts =
-        |index: usize| options.nan == Nan::Propagate || !points.values[index].to_f64().is_nan();
-    let mut first = start;
-    while first > begin {
-        let (last, timestamp) = (first - 1, points.timestamps[first - 1]);
-        let earlier = &points.timestamps[begin..last];
-        first = begin + earlier.partition_point(|&earlier| earlier < timestamp);
-        let has_value = match options.duplicates {
-            Duplicates::Keep => (first..=last).any(counts),
-            Duplicates::First => counts(first),
-            Duplicates::Last => counts(last),
-        };
-        if has_value {
-            break;
-        }
-    }
-    first
 }

@@ -5,13 +5,13 @@ use box_overlap_kernels::{
     PACKET_LEVEL, entries, nodes,
 };
 
-use crate::box_overlap::options::Algorithm;
+use super::options::Algorithm;
 
 /// Threads of a block that loops over rows or pairs.
-pub(super) const THREADS: u32 = 256;
+pub const THREADS: u32 = 256;
 
 /// Threads of a block that searches: few, so that a long search blocks few other warps.
-pub(super) const SEARCH_THREADS: u32 = 128;
+pub const SEARCH_THREADS: u32 = 128;
 
 /// Blocks of a grid-stride loop: enough to fill a GPU.
 const STRIDING_BLOCKS: usize = 1024;
@@ -35,47 +35,47 @@ const BRUTE_BLOCKS: usize = 2048;
 const _: () = assert!(BRUTE_BLOCKS <= 65_535);
 
 /// Returns the blocks for `elements` elements, with one thread for each.
-pub(super) fn blocks(elements: usize, threads: u32) -> u32 {
+pub fn blocks(elements: usize, threads: u32) -> u32 {
     let blocks = elements.div_ceil(threads as usize);
     blocks.clamp(1, i32::MAX as usize) as u32
 }
 
 /// Returns the blocks of a grid-stride loop over `elements` elements.
-pub(super) fn striding_blocks(elements: usize) -> u32 {
+pub fn striding_blocks(elements: usize) -> u32 {
     blocks(elements, THREADS).min(STRIDING_BLOCKS as u32)
 }
 
 /// Returns the blocks that examine boxes, at least four per thread.
-pub(super) fn examining_blocks(rows: usize) -> u32 {
+pub fn examining_blocks(rows: usize) -> u32 {
     blocks(rows.div_ceil(4), THREADS).min(EXAMINING_BLOCKS as u32)
 }
 
 /// Returns the bits of a coordinate in the sort keys of boxes. A pass sorts by 8 bits; with 15 bits
 /// a key of three coordinates has 48.
-pub(super) fn key_bits(axes: u32) -> u32 {
+pub fn key_bits(axes: u32) -> u32 {
     if axes == 3 { 15 } else { 18 }
 }
 
 /// Returns the level of the tree's root: the lowest level with a single node.
-pub(super) fn root_level(leaves: u32) -> u32 {
+pub fn root_level(leaves: u32) -> u32 {
     (0..MAX_LEVELS as u32)
         .find(|&level| nodes(leaves, level) == 1)
         .expect("the highest level has one node")
 }
 
 /// Returns the words of a tree.
-pub(super) fn tree_words(leaves: u32) -> usize {
+pub fn tree_words(leaves: u32) -> usize {
     box_overlap_kernels::tree_words(leaves, root_level(leaves))
 }
 
 /// Returns the blocks that build levels over the entries of a level.
-pub(super) fn build_blocks(leaves: u32, level: u32) -> u32 {
+pub fn build_blocks(leaves: u32, level: u32) -> u32 {
     entries(leaves, level).div_ceil(BUILD_THREADS)
 }
 
 /// Returns the level at whose nodes the tasks of rows left to warps begin: a high level if there
 /// are many rows, else a level with more nodes.
-pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
+pub fn start_level(leaves: u32, rows: u32) -> u32 {
     let is_wanted = |&level: &u32| {
         let subtrees = nodes(leaves, level);
         subtrees <= MAX_SUBTREES && u64::from(subtrees) * u64::from(rows) <= ENOUGH_TASKS
@@ -86,14 +86,14 @@ pub(super) fn start_level(leaves: u32, rows: u32) -> u32 {
         .unwrap_or(root)
 }
 
-pub(super) fn row_blocks(tasks: u64) -> u32 {
+pub fn row_blocks(tasks: u64) -> u32 {
     let blocks = tasks.div_ceil(u64::from(SEARCH_THREADS / 32));
     blocks.clamp(1, ROW_BLOCKS as u64) as u32
 }
 
 /// How the brute force divides its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BruteShape {
+pub struct BruteShape {
     /// Blocks along the first set.
     pub blocks: u32,
     /// Chunks of the second set.
@@ -125,21 +125,21 @@ impl BruteShape {
 ///
 /// 2¹⁸ pairs take a call 66 us, 10⁴ pairs 21. The other searches have nine launches and more, and
 /// take 80 at least.
-pub(super) fn are_few(algorithm: Algorithm, rows1: u32, rows2: u32) -> bool {
+pub fn are_few(algorithm: Algorithm, rows1: u32, rows2: u32) -> bool {
     let words = u64::from(rows1) * u64::from(rows2.div_ceil(32));
     let fits = rows1.max(rows2) <= FEW_ROWS && words <= u64::from(FEW_WORDS);
     algorithm == Algorithm::Auto && fits
 }
 
 /// Returns the pairs for which a search among few boxes has room at once.
-pub(super) fn few_pairs(rows1: usize, rows2: usize) -> usize {
+pub fn few_pairs(rows1: usize, rows2: usize) -> usize {
     /// Pairs of a box that are not unusual.
     const PAIRS: usize = 8;
     (PAIRS * rows1.max(rows2)).min(rows1 * rows2)
 }
 
 /// Whether an algorithm begins with testing every pair.
-pub(super) fn tests_every_pair(algorithm: Algorithm, rows1: u32, rows2: u32) -> bool {
+pub fn tests_every_pair(algorithm: Algorithm, rows1: u32, rows2: u32) -> bool {
     match algorithm {
         Algorithm::Auto => prefers_brute_force(rows1, rows2),
         algorithm => algorithm == Algorithm::BruteForce,
@@ -161,7 +161,7 @@ const CHUNKS: usize = 4;
 
 /// Returns the rows of each chunk of the first set, if its chunks are searched while others are
 /// copied: in the index, of large sets.
-pub(super) fn chunk_rows(algorithm: Algorithm, rows1: usize, rows2: usize) -> Option<usize> {
+pub fn chunk_rows(algorithm: Algorithm, rows1: usize, rows2: usize) -> Option<usize> {
     let chunks = (rows1 / CHUNK_ROWS).min(CHUNKS);
     let is_large = chunks >= 2 && rows2 >= CHUNK_ROWS;
     let is_indexed = is_large && !tests_every_pair(algorithm, rows1 as u32, rows2 as u32);
@@ -174,7 +174,7 @@ const FEW_LEFT: usize = 256;
 const _: () = assert!(STEP / LEAVES_A_STEP < CODE_TEST * FEW_LEFT as f64);
 
 /// Returns the number of a chunk's rows that may be left to warps.
-pub(super) fn few_left(chunk: usize) -> usize {
+pub fn few_left(chunk: usize) -> usize {
     chunk.div_ceil(FEW_LEFT)
 }
 
@@ -247,7 +247,7 @@ const SORTED_PAIR: f64 = 40.0;
 
 /// Returns the time of testing every pair of two sets, or of one set `above` the diagonal, and of
 /// writing `pairs` pairs.
-pub(super) fn brute_force_time(rows1: u32, rows2: u32, above: u32, pairs: u64) -> f64 {
+pub fn brute_force_time(rows1: u32, rows2: u32, above: u32, pairs: u64) -> f64 {
     let all = f64::from(rows1) * f64::from(rows2);
     let tests = all / f64::from(1u32 << above);
     let pairs = pairs as f64;
@@ -259,7 +259,7 @@ pub(super) fn brute_force_time(rows1: u32, rows2: u32, above: u32, pairs: u64) -
 
 /// The work of warps for the rows left to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Work {
+pub struct Work {
     /// Steps on the paths through the tree.
     pub steps: u64,
     /// Pairs found.
@@ -290,7 +290,7 @@ impl Work {
 /// Returns the stride of a sample of the rows left to warps. Returns `None` if the sample would
 /// have most of the rows, or if counting the pairs of all rows takes no longer than waiting for the
 /// sample.
-pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
+pub fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
     /// The approximate size of a sample.
     const SAMPLED_ROWS: u32 = 256;
     /// Tests of leaves that warps run in about 30 us.
@@ -302,13 +302,13 @@ pub(super) fn sample_stride(rows2: u32, left: u32) -> Option<u32> {
 
 /// Returns the blocks that search for the rows of a sample: few, as each warp adds to the same two
 /// counters.
-pub(super) fn sample_blocks(tasks: u64) -> u32 {
+pub fn sample_blocks(tasks: u64) -> u32 {
     row_blocks(tasks).min(STRIDING_BLOCKS as u32)
 }
 
 /// The most pairs of rows left to warps that are sorted at a time, if no row has more: two arrays
 /// of 64-bit keys.
-pub(super) const MAX_KEYS: u64 = 1 << 28;
+pub const MAX_KEYS: u64 = 1 << 28;
 
 #[cfg(test)]
 mod tests {

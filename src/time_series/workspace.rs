@@ -4,11 +4,12 @@ use time_series_kernels::{
     BINS, CANDIDATES, CLASSES, HugeState, LONG, REPORTS, Sums, TILE, class_start,
 };
 
+use super::method::{self, Method};
+use super::options::{Duplicates, Order, TimeBuckets};
+use super::states::with_smallest_bucket_state;
 use crate::device::{Element, workspace};
+use crate::partition::bytes_of;
 use crate::primitives::sums_bytes;
-use crate::time_series::method::{self, Method};
-use crate::time_series::options::{Duplicates, Order, TimeBuckets};
-use crate::time_series::states::with_smallest_bucket_state;
 
 workspace! {
     /// Points that are copied from the host.
@@ -76,12 +77,49 @@ workspace! {
     }
 }
 
-/// Estimates the bytes of points of the host and their aggregates if each point is a bucket.
-pub fn aggregate_bytes<V: Element>(
-    options: &TimeBuckets,
-    methods: &[Method],
-    points: usize,
-) -> u64 {
+/// What is computed of points.
+#[derive(Clone, Copy)]
+pub enum Work {
+    /// The methods of the options.
+    Methods,
+    /// A user-defined aggregate with states and results of so many bytes.
+    Custom {
+        state: usize,
+        result: usize,
+        /// Whether results of parts of a bucket are merged, so that only points of a timestamp stay
+        /// together.
+        cuts_buckets: bool,
+    },
+    /// The number of points of each bucket.
+    Counts,
+}
+
+impl Work {
+    pub fn cuts_buckets(self) -> bool {
+        matches!(self, Work::Custom { cuts_buckets, .. } if cuts_buckets)
+    }
+
+    /// Estimates the bytes of points of the host and their results if each point is a bucket.
+    pub fn bytes<V: Element>(self, options: &TimeBuckets, points: usize) -> u64 {
+        match self {
+            Work::Methods => methods_bytes::<V>(options, points),
+            Work::Custom { state, result, .. } => {
+                Points::<V>::bytes(points)
+                    + Array::<f64>::bytes(points)
+                    + bytes_of(points, result)
+                    + pass_bytes(points, points, state)
+            }
+            Work::Counts => {
+                Array::<i64>::bytes(points)
+                    + Array::<f64>::bytes(points)
+                    + pass_bytes(points, 0, size_of::<Sums>())
+            }
+        }
+    }
+}
+
+fn methods_bytes<V: Element>(options: &TimeBuckets, points: usize) -> u64 {
+    let methods = &options.needed_methods();
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
     let has_percentiles = methods.iter().any(Method::is_percentile);
     let huge = points / (LONG as usize + 1);
@@ -99,21 +137,6 @@ pub fn aggregate_bytes<V: Element>(
         )
         + Array::<f64>::bytes(methods.len().saturating_mul(points))
         + pass_bytes(points, points, state)
-}
-
-/// As [`aggregate_bytes`], but for a user-defined aggregate with states of `state` bytes.
-pub fn custom_bytes<V: Element, O: Element>(state: usize, points: usize) -> u64 {
-    Points::<V>::bytes(points)
-        + Array::<f64>::bytes(points)
-        + Array::<O>::bytes(points)
-        + pass_bytes(points, points, state)
-}
-
-/// As [`aggregate_bytes`], but for the numbers of points.
-pub fn counts_bytes(points: usize) -> u64 {
-    Array::<i64>::bytes(points)
-        + Array::<f64>::bytes(points)
-        + pass_bytes(points, 0, size_of::<Sums>())
 }
 
 fn pass_bytes(points: usize, firsts: usize, state: usize) -> u64 {

@@ -3,8 +3,8 @@
 
 use box_overlap_kernels::{Counters, FEW_STATUS, SLOTS};
 
+use super::options::Algorithm;
 use super::tuning::{self, BruteShape};
-use crate::box_overlap::options::Algorithm;
 use crate::device::workspace;
 use crate::partition::bytes_of;
 use crate::primitives::{PairSort, sums_bytes};

@@ -5,9 +5,8 @@ use std::ops::{BitOr, Range};
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
 
-use crate::parallel;
-use crate::time_series::input::{Series, out_of_order, series_of, without_label};
-use crate::{Error, Result};
+use super::input::{Series, out_of_order, series_of, without_label};
+use crate::{Error, Result, parallel};
 
 /// Points of a chunk: few enough for a core's cache, and enough to hide the cost of a task.
 pub const CHUNK: usize = 1 << 13;
