@@ -218,6 +218,27 @@ fn require_count(operation: &'static str, points: usize) -> Result<()> {
     Err(Error::input(operation, message))
 }
 
+/// Returns the rounding to buckets that are made of buckets of length `of`.
+pub fn coarser(operation: &'static str, of: i64, every: i64, origin: i64) -> Result<Floor> {
+    if every < of || every % of != 0 {
+        let message =
+            format!("every is {every}, which is not a multiple of that of the summaries, {of}");
+        return Err(Error::input(operation, message));
+    }
+    floor(operation, every, origin)
+}
+
+/// Returns the error for a method that summaries do not have.
+pub fn no_statistic(operation: &'static str, method: Method, has: fn(Method) -> bool) -> Error {
+    let told = Method::ALL.iter().filter(|method| has(**method));
+    let told: Vec<_> = told.map(Method::to_string).collect();
+    let message = format!(
+        "summaries do not tell {method}: they have neither percentiles nor rates, but {}",
+        told.join(", ")
+    );
+    Error::input(operation, message)
+}
+
 /// Checks that a result has a place for each timestamp.
 pub fn require_length(operation: &'static str, timestamps: usize, out: usize) -> Result<()> {
     if timestamps == out {

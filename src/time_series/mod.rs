@@ -99,8 +99,6 @@ mod output;
 mod partition;
 pub mod reference;
 mod room;
-#[cfg(feature = "serde")]
-mod serialized;
 mod states;
 mod timeline;
 mod workspace;

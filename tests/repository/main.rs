@@ -1,4 +1,5 @@
-//! Checks that files of the repository agree with each other: the checked-in PTX and the guide. And
+//! Checks that files of the repository agree with each other: the checked-in PTX, the guide, and the
+//! skeleton of kernels. And
 //! checks that need other programs and crates: what the library asks of the driver, over one that is
 //! built here, and options and results as JSON, since serde_json makes types ambiguous elsewhere.
 
@@ -8,6 +9,7 @@ mod guide;
 mod ptx;
 mod safety;
 mod serialized;
+mod skeleton;
 
 #[cfg(all(target_os = "linux", feature = "cuda"))]
 use test_support as common;

@@ -1,19 +1,22 @@
 //! Results on the host.
 
+#[cfg(feature = "serde")]
+mod serialized;
+
 use std::fmt;
 use std::ops::Range;
 
 use ndarray::{Array1, ArrayView1};
 use time_series_kernels::{State, Summary};
 
-use super::input::{floor, without_label};
+use super::input::{coarser, no_statistic, without_label};
 use super::method::{Kind, Method};
 use super::options::TimeBuckets;
 use super::states::BucketState;
+use crate::Result;
 use crate::device::{Element, collected, copied, packed, reserve};
 use crate::error::During;
 use crate::short::Short;
-use crate::{Error, Result};
 
 const RESAMPLE: &str = "resample";
 const COLUMNS: &str = "columns";
@@ -26,7 +29,7 @@ const COLUMNS: &str = "columns";
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "Unchecked")
+    serde(try_from = "serialized::UncheckedAggregates")
 )]
 pub struct Aggregates {
     /// The index of each series' first bucket, and the number of buckets.
@@ -34,49 +37,6 @@ pub struct Aggregates {
     pub(crate) starts: Array1<i64>,
     pub(crate) methods: Vec<Method>,
     pub(crate) columns: Vec<Array1<f64>>,
-}
-
-/// [`Aggregates`] that were read.
-#[cfg(feature = "serde")]
-#[derive(serde::Deserialize)]
-struct Unchecked {
-    offsets: Vec<usize>,
-    starts: Array1<i64>,
-    methods: Vec<Method>,
-    columns: Vec<Array1<f64>>,
-}
-
-#[cfg(feature = "serde")]
-impl TryFrom<Unchecked> for Aggregates {
-    type Error = Error;
-
-    fn try_from(read: Unchecked) -> Result<Aggregates> {
-        const OPERATION: &str = "Aggregates";
-        let Unchecked {
-            offsets,
-            starts,
-            methods,
-            columns,
-        } = read;
-        super::serialized::check(OPERATION, &offsets, &starts, starts.len(), None)?;
-        let lengths: Vec<_> = columns.iter().map(Array1::len).collect();
-        if lengths != vec![starts.len(); methods.len()] {
-            return Err(Error::Shape {
-                operation: OPERATION,
-                message: format!(
-                    "there are columns of {lengths:?} numbers for {} buckets and {} methods",
-                    starts.len(),
-                    methods.len(),
-                ),
-            });
-        }
-        Ok(Aggregates {
-            offsets,
-            starts,
-            methods,
-            columns,
-        })
-    }
 }
 
 /// Formats only the first and last of many buckets.
@@ -190,7 +150,7 @@ pub(super) fn index_of(methods: &[Method], method: Method) -> Option<usize> {
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(
-        try_from = "super::serialized::UncheckedResults<O>",
+        try_from = "serialized::UncheckedResults<O>",
         bound(deserialize = "O: Element + serde::Deserialize<'de>")
     )
 )]
@@ -261,8 +221,8 @@ pub struct BucketCounts {
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(
-        into = "super::serialized::States",
-        try_from = "super::serialized::States",
+        into = "serialized::States",
+        try_from = "serialized::States",
         bound = ""
     )
 )]
@@ -317,14 +277,7 @@ impl<S: BucketState> Summaries<S> {
     /// [`Error::InvalidInput`](crate::Error::InvalidInput) unless `every` is a multiple of the
     /// length of these buckets.
     pub fn resample(&self, every: i64) -> Result<Summaries<S>> {
-        if every < self.every || every % self.every != 0 {
-            let message = format!(
-                "every is {every}, which is not a multiple of that of the summaries, {}",
-                self.every
-            );
-            return Err(Error::input(RESAMPLE, message));
-        }
-        let floor = floor(RESAMPLE, every, self.origin)?;
+        let floor = coarser(RESAMPLE, self.every, every, self.origin)?;
         let mut offsets = Vec::new();
         reserve(&mut offsets, self.offsets().len()).during(RESAMPLE)?;
         let (mut starts, mut summaries) = (Vec::new(), Vec::<S>::new());
@@ -375,15 +328,7 @@ impl<S: BucketState> Summaries<S> {
                 let numbers = collected(self.buckets.results.iter().map(number));
                 Ok(numbers.during(COLUMNS)?.into())
             }
-            _ => {
-                let told = Method::ALL.iter().filter(|method| Self::has(**method));
-                let told: Vec<_> = told.map(Method::to_string).collect();
-                let message = format!(
-                    "summaries do not tell {method}: they have neither percentiles nor rates, but {}",
-                    told.join(", ")
-                );
-                Err(Error::input(COLUMNS, message))
-            }
+            _ => Err(no_statistic(COLUMNS, *method, Self::has)),
         };
         Ok(Aggregates {
             offsets: copied(&self.buckets.offsets).during(COLUMNS)?,

@@ -4,11 +4,53 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 use time_series_kernels::Floor;
 
-use super::input::floor;
-use super::output::{CustomAggregates, Summaries};
-use super::states::BucketState;
+use super::{Aggregates, CustomAggregates, Summaries};
 use crate::device::Element;
+use crate::time_series::input::floor;
+use crate::time_series::method::Method;
+use crate::time_series::states::BucketState;
 use crate::{Error, Result};
+
+/// [`Aggregates`] that were read.
+#[derive(Deserialize)]
+pub struct UncheckedAggregates {
+    offsets: Vec<usize>,
+    starts: Array1<i64>,
+    methods: Vec<Method>,
+    columns: Vec<Array1<f64>>,
+}
+
+impl TryFrom<UncheckedAggregates> for Aggregates {
+    type Error = Error;
+
+    fn try_from(read: UncheckedAggregates) -> Result<Aggregates> {
+        const OPERATION: &str = "Aggregates";
+        let UncheckedAggregates {
+            offsets,
+            starts,
+            methods,
+            columns,
+        } = read;
+        check(OPERATION, &offsets, &starts, starts.len(), None)?;
+        let lengths: Vec<_> = columns.iter().map(Array1::len).collect();
+        if lengths != vec![starts.len(); methods.len()] {
+            return Err(Error::Shape {
+                operation: OPERATION,
+                message: format!(
+                    "there are columns of {lengths:?} numbers for {} buckets and {} methods",
+                    starts.len(),
+                    methods.len(),
+                ),
+            });
+        }
+        Ok(Aggregates {
+            offsets,
+            starts,
+            methods,
+            columns,
+        })
+    }
+}
 
 /// [`CustomAggregates`] that were read.
 #[derive(Deserialize)]
@@ -134,7 +176,7 @@ fn exchange_halves<S: BucketState>(states: &mut [u64]) {
 
 /// Checks that there is a result for each bucket of each series, and that the buckets of a series
 /// ascend, on the grid if there is one.
-pub(super) fn check(
+fn check(
     operation: &'static str,
     offsets: &[usize],
     starts: &Array1<i64>,
