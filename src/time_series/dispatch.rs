@@ -45,7 +45,7 @@ macro_rules! dispatch {
             ) -> Result<Summaries<S>> {
                 match Self::custom(&S::aggregate(), devices, series) {
                     Err(error) if lack_memory(devices, &error) => merged(devices, series),
-                    found => Ok(Summaries::new(series.options, found?)),
+                    found => Ok(Summaries::new(&series.options, found?)),
                 }
             }
 
@@ -78,17 +78,19 @@ dispatch! { f32 f64 }
 fn aggregate<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Result<Found> {
     let whole = SeriesPartition::new(series, Work::Methods);
     let found = run(devices, series.operation, whole, |device, part| {
-        let (points, place) = (part.series()?, part.place());
+        let points = part.series()?;
         let found = match device.kind() {
             DeviceKind::Cpu => Found::Host(cpu::aggregate(&points)?),
             _ => Found::Device(gpu::host(device, &points)?),
         };
-        Ok(match place {
-            None => (found, None),
-            place => (Found::Host(found.download()?), place),
-        })
+        if part.is_whole() {
+            return Ok((found, None));
+        }
+        let found = found.download()?;
+        let place = part.place(&found);
+        Ok((Found::Host(found), place))
     });
-    let (options, methods) = (series.options, series.options.needed_methods());
+    let (options, methods) = (&*series.options, series.options.needed_methods());
     let in_summaries = |method: &Method| !method.is_rate() && !method.is_percentile();
     let found = match recheck(found, || series.check()) {
         Err(error) if lack_memory(devices, &error) && methods.iter().all(in_summaries) => {
@@ -134,7 +136,8 @@ where
             DeviceKind::Cpu => cpu::custom(&custom.aggregate, &points)?,
             _ => gpu::host_custom(device, custom.launches(device)?, &points)?.download()?,
         };
-        Ok((found, part.place()))
+        let place = part.place(&found);
+        Ok((found, place))
     });
     joined(series.count(), recheck(found, || series.check())?)
 }
@@ -145,7 +148,7 @@ fn merged<T: Real + HasKernels, S: BucketState>(
     series: &Series<T>,
 ) -> Result<Summaries<S>> {
     let found = aggregate_by(&S::aggregate(), true, devices, series)?;
-    Summaries::new(series.options, found).resample(series.options.every)
+    Summaries::new(&series.options, found).resample(series.options.every)
 }
 
 /// Counts the points of each bucket of one series.
@@ -162,7 +165,8 @@ pub fn counts(devices: &[Device], series: &Series<()>) -> Result<BucketCounts> {
             starts,
             results: counts,
         };
-        Ok((found, part.place()))
+        let place = part.place(&found);
+        Ok((found, place))
     });
     let found = joined(series.count(), recheck(found, || series.check())?)?;
     Ok(BucketCounts {

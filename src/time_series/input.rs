@@ -20,7 +20,7 @@ const MAX_POINTS: usize = u32::MAX as usize;
 pub struct Series<'a, T: Clone> {
     /// The operation that the caller called.
     pub operation: &'static str,
-    pub options: &'a TimeBuckets,
+    pub options: Cow<'a, TimeBuckets>,
     pub floor: Floor,
     pub offsets: Cow<'a, [usize]>,
     pub timestamps: Cow<'a, [i64]>,
@@ -39,7 +39,7 @@ impl<'a, T: Clone> Series<'a, T> {
         let lengths = [timestamps.len(), values.len()];
         Ok(Series {
             operation,
-            options,
+            options: Cow::Borrowed(options),
             floor: checked(operation, options, offsets, lengths)?,
             offsets: offsets.into(),
             timestamps: packed(timestamps).during(operation)?,
@@ -55,7 +55,7 @@ impl<'a, T: Clone> Series<'a, T> {
     pub fn borrowed(&self) -> Series<'_, T> {
         Series {
             operation: self.operation,
-            options: self.options,
+            options: Cow::Borrowed(&self.options),
             floor: self.floor,
             offsets: Cow::Borrowed(&self.offsets),
             timestamps: Cow::Borrowed(&self.timestamps),
@@ -106,7 +106,7 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     pub fn download(&self) -> Result<Series<'a, T>> {
         Ok(Series {
             operation: self.operation,
-            options: self.options,
+            options: Cow::Borrowed(self.options),
             floor: self.floor,
             offsets: self.offsets.into(),
             timestamps: self.timestamps.buffer().to_vec()?.into(),

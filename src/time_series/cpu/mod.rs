@@ -40,7 +40,7 @@ use crate::device::{Element, collected, zeroed_columns};
 use crate::{Real, Result};
 
 pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
-    let (options, points) = (series.options, series.prepared()?);
+    let (options, points) = (&*series.options, series.prepared()?);
     let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
     let (statistics, percents) = &method::split(&methods, false);
     let source = &Values::new(&points)?;

@@ -16,7 +16,7 @@ use kernels::MODULE;
 
 use self::pass::{Found, Pass};
 use self::percentiles::percentiles;
-use self::points::{Ordered, prepared};
+use self::points::prepared;
 use self::timeline::Timeline;
 use super::custom::Launches;
 use super::device_output::{
@@ -52,7 +52,7 @@ impl<V: Element> Uploaded<V> {
     fn series<'a>(&'a self, series: &'a Series<V>) -> DeviceSeries<'a, V> {
         DeviceSeries {
             operation: series.operation,
-            options: series.options,
+            options: &series.options,
             floor: series.floor,
             offsets: &series.offsets,
             timestamps: &self.timestamps,
@@ -77,8 +77,9 @@ pub fn host_custom<V: HasKernels, A: Aggregate<Output: Element>>(
 
 /// Aggregates series in the memory of a device.
 pub fn aggregate<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
-    let ordered = Ordered::new(series)?;
-    ordered.or_error(aggregate_in_order(&ordered.series()))
+    let sorted = points::sorted(series)?;
+    let found = aggregate_in_order(&points::in_order(series, &sorted));
+    points::unsorted(series, found)
 }
 
 fn aggregate_in_order<V: HasKernels>(series: &DeviceSeries<V>) -> Result<DeviceAggregates> {
@@ -212,8 +213,9 @@ pub fn custom<V: HasKernels, A: Aggregate<Output: Element>>(
     launches: &dyn Launches<A>,
     series: &DeviceSeries<V>,
 ) -> Result<DeviceCustomAggregates<A::Output>> {
-    let ordered = Ordered::new(series)?;
-    ordered.or_error(custom_in_order(launches, &ordered.series()))
+    let sorted = points::sorted(series)?;
+    let found = custom_in_order(launches, &points::in_order(series, &sorted));
+    points::unsorted(series, found)
 }
 
 fn custom_in_order<V: HasKernels, A: Aggregate<Output: Element>>(

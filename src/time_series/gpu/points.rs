@@ -14,51 +14,44 @@ use crate::time_series::options::{Duplicates, Nan, Order};
 use crate::time_series::workspace::{Array, Pairs};
 use crate::{Error, Result};
 
-/// Series whose points are in the order of time.
-pub struct Ordered<'a, V: HasKernels> {
-    series: DeviceSeries<'a, V>,
-    /// The points, if the options sort them.
-    sorted: Option<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)>,
+/// Timestamps and values.
+type Arrays<V> = (DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>);
+
+/// Returns the points in the order of time if the options sort them.
+pub fn sorted<V: HasKernels>(series: &DeviceSeries<V>) -> Result<Option<Arrays<V>>> {
+    match series.options.order {
+        Order::Required => Ok(None),
+        Order::Sort => sort(series).map(Some),
+    }
 }
 
-impl<'a, V: HasKernels> Ordered<'a, V> {
-    /// Sorts the points if the options say so.
-    pub fn new(series: &DeviceSeries<'a, V>) -> Result<Self> {
-        let sorted = match series.options.order {
-            Order::Required => None,
-            Order::Sort => Some(sorted(series)?),
-        };
-        Ok(Ordered {
-            series: *series,
-            sorted,
-        })
+/// Returns the series with its points in the order of time.
+pub fn in_order<'a, V: HasKernels>(
+    series: &DeviceSeries<'a, V>,
+    sorted: &'a Option<Arrays<V>>,
+) -> DeviceSeries<'a, V> {
+    let (timestamps, values) = match sorted {
+        None => (series.timestamps, series.values),
+        Some((timestamps, values)) => (timestamps, values),
+    };
+    DeviceSeries {
+        timestamps,
+        values,
+        ..*series
     }
+}
 
-    pub fn series(&self) -> DeviceSeries<'_, V> {
-        match &self.sorted {
-            None => self.series,
-            Some((timestamps, values)) => DeviceSeries {
-                timestamps,
-                values,
-                ..self.series
-            },
-        }
+/// Replaces an error of sorted points by that which has the index before sorting.
+pub fn unsorted<V: HasKernels, R>(series: &DeviceSeries<V>, found: Result<R>) -> Result<R> {
+    if let (Err(Error::InvalidInput { .. }), Order::Sort) = (&found, series.options.order) {
+        let timestamps = series.timestamps.download()?;
+        require_labels(series.operation, &timestamps, &series.floor)?;
     }
-
-    /// Replaces an error of sorted points by that which has the caller's index.
-    pub fn or_error<R>(&self, found: Result<R>) -> Result<R> {
-        if let (Err(Error::InvalidInput { .. }), Some(_)) = (&found, &self.sorted) {
-            let timestamps = self.series.timestamps.download()?;
-            require_labels(self.series.operation, &timestamps, &self.series.floor)?;
-        }
-        found
-    }
+    found
 }
 
 /// Returns the timestamps and values stably sorted by series, then by time.
-fn sorted<V: HasKernels>(
-    series: &DeviceSeries<V>,
-) -> Result<(DeviceArray<i64, Ix1>, DeviceArray<V, Ix1>)> {
+fn sort<V: HasKernels>(series: &DeviceSeries<V>) -> Result<Arrays<V>> {
     let (device, offsets, timestamps) = (series.device(), series.offsets, series.timestamps);
     let len = timestamps.len();
     let config = tuning::grid_stride(len);

@@ -13,39 +13,15 @@ pub trait Buckets: Sized {
     fn buckets(&self) -> (&[usize], &Array1<i64>);
 
     /// Joins the results, given the offsets and starts of all buckets.
-    fn join(
-        found: &[PartitionBuckets<Self>],
-        offsets: Vec<usize>,
-        starts: Array1<i64>,
-    ) -> Result<Self>;
+    fn join(found: &[(Self, Place)], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self>;
 }
 
-/// Where the points of a partition begin.
+/// Where the results of a partition belong.
 pub struct Place {
     /// The first series with a point.
     pub first_series: usize,
-    /// The label of the first point's bucket, or the lowest label if it has none.
-    pub first_label: i64,
-}
-
-/// The results of a partition.
-pub struct PartitionBuckets<R> {
-    results: R,
-    first_series: usize,
     /// Buckets of the first series that belong to the partition before.
-    skipped: usize,
-}
-
-impl<R: Buckets> PartitionBuckets<R> {
-    fn new(results: R, place: &Place) -> PartitionBuckets<R> {
-        let (offsets, starts) = results.buckets();
-        let before = |start: &&i64| **start < place.first_label;
-        PartitionBuckets {
-            skipped: starts.iter().take(offsets[1]).take_while(before).count(),
-            first_series: place.first_series,
-            results,
-        }
-    }
+    pub skipped: usize,
 }
 
 /// Takes the result of all points if they were not cut.
@@ -60,21 +36,22 @@ pub fn joined<R: Buckets>(series: usize, mut found: Vec<(R, Option<Place>)>) -> 
         return Ok(all);
     }
     let placed = found.into_iter();
-    let placed = placed.filter_map(|(found, place)| Some(PartitionBuckets::new(found, &place?)));
-    let mut found: Vec<_> = placed.collect();
-    if let [only] = &found[..]
-        && only.skipped == 0
-        && only.results.buckets().0.len() == series + 1
+    let mut found: Vec<_> = placed
+        .filter_map(|(found, place)| Some((found, place?)))
+        .collect();
+    if let [(only, place)] = &found[..]
+        && place.skipped == 0
+        && only.buckets().0.len() == series + 1
     {
-        return Ok(found.remove(0).results);
+        return Ok(found.remove(0).0);
     }
     let mut offsets = zeroed(series + 1)?;
-    for partition in &found {
-        let lengths = partition.results.buckets().0.windows(2);
+    for (results, place) in &found {
+        let lengths = results.buckets().0.windows(2);
         for (index, ends) in lengths.enumerate() {
-            offsets[partition.first_series + index + 1] += ends[1] - ends[0];
+            offsets[place.first_series + index + 1] += ends[1] - ends[0];
         }
-        offsets[partition.first_series + 1] -= partition.skipped;
+        offsets[place.first_series + 1] -= place.skipped;
     }
     for index in 0..series {
         offsets[index + 1] += offsets[index];
@@ -85,12 +62,12 @@ pub fn joined<R: Buckets>(series: usize, mut found: Vec<(R, Option<Place>)>) -> 
 
 /// Concatenates an array of each partition's results.
 fn concatenated<'a, R, T: Element>(
-    found: &'a [PartitionBuckets<R>],
+    found: &'a [(R, Place)],
     array: impl Fn(&'a R) -> &'a Array1<T>,
 ) -> Result<Array1<T>> {
-    let arrays = found.iter().map(|partition| {
-        let all = array(&partition.results).as_slice();
-        &all.expect("an array as it was made")[partition.skipped..]
+    let arrays = found.iter().map(|(results, place)| {
+        let all = array(results).as_slice();
+        &all.expect("an array as it was made")[place.skipped..]
     });
     Ok(concat::concatenated(arrays)?.into())
 }
@@ -100,12 +77,8 @@ impl Buckets for Aggregates {
         (&self.offsets, &self.starts)
     }
 
-    fn join(
-        found: &[PartitionBuckets<Self>],
-        offsets: Vec<usize>,
-        starts: Array1<i64>,
-    ) -> Result<Self> {
-        let methods = found[0].results.methods.clone();
+    fn join(found: &[(Self, Place)], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self> {
+        let methods = found[0].0.methods.clone();
         let column = |index: usize| concatenated(found, move |results| &results.columns[index]);
         Ok(Aggregates {
             offsets,
@@ -121,11 +94,7 @@ impl<O: Element> Buckets for CustomAggregates<O> {
         (&self.offsets, &self.starts)
     }
 
-    fn join(
-        found: &[PartitionBuckets<Self>],
-        offsets: Vec<usize>,
-        starts: Array1<i64>,
-    ) -> Result<Self> {
+    fn join(found: &[(Self, Place)], offsets: Vec<usize>, starts: Array1<i64>) -> Result<Self> {
         Ok(CustomAggregates {
             offsets,
             starts,
