@@ -6,62 +6,11 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::common::Result;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use serde_json::Value;
+use files::input_tables::Row;
 
-/// A row of a table: a file, and what is to be found in it.
-struct Row(Value);
-
-impl Row {
-    fn all(kind: &str) -> Vec<Row> {
-        let path = format!("../../tests/data/inputs/{kind}.json");
-        let rows: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        rows.into_iter().map(Row).collect()
-    }
-
-    fn name(&self) -> &str {
-        self.0["file"].as_str().unwrap()
-    }
-
-    fn content(&self) -> Vec<u8> {
-        let hex = |hex: &str| {
-            let bytes = (0..hex.len()).step_by(2);
-            let bytes = bytes.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
-            bytes.collect()
-        };
-        match &self.0["hex"] {
-            Value::String(digits) => hex(digits),
-            _ => self.0["text"].as_str().unwrap().into(),
-        }
-    }
-
-    /// Returns what the row says about SQL under `key`.
-    fn sql(&self, key: &str) -> Option<&str> {
-        self.0["sql"][key].as_str()
-    }
-
-    /// Compares what is found with what the row says about SQL, or else about all front ends. Returns
-    /// what differs.
-    fn difference(&self, found: Result<Vec<String>>) -> Option<String> {
-        let own = ["is", "error"].iter().any(|key| self.sql(key).is_some());
-        let expected = if own { &self.0["sql"] } else { &self.0 };
-        let found = found.map_err(|error| error.to_string());
-        let agrees = match (expected["is"].as_str(), &found) {
-            (Some(is), Ok(found)) => {
-                let mut is: Vec<_> = is.split("; ").filter(|row| !row.is_empty()).collect();
-                is.sort_unstable();
-                *found == is
-            }
-            (None, Err(error)) => error.contains(expected["error"].as_str().unwrap()),
-            _ => false,
-        };
-        (!agrees).then(|| format!("{}: {found:?}, expected {expected}\n", self.name()))
-    }
-
-    /// Whether the row is not for SQL, which it then says why.
-    fn is_left_out(&self) -> bool {
-        let has = |key| self.sql(key).is_some();
-        has("because") && !has("is") && !has("error")
-    }
+/// Returns what the row says about SQL under `key`.
+fn sql<'a>(row: &'a Row, key: &str) -> Option<&'a str> {
+    row.own()[key].as_str()
 }
 
 /// Calls `read` with each row of a table, and with a session that has the row's file as the table `t`.
@@ -72,18 +21,13 @@ async fn go_through(
 ) {
     let folder = tempfile::tempdir().unwrap();
     let mut differences = Vec::new();
-    for row in Row::all(kind) {
-        if row.is_left_out() {
-            continue;
-        }
-        let path = folder.path().join(row.name());
+    for row in Row::all(kind, "sql") {
+        let path = folder.path().join(row.file());
         fs::write(&path, row.content()).unwrap();
         let context =
             SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
         gridstride_datafusion::register(&context).unwrap();
-        let options = row
-            .sql("options")
-            .map(|options| format!(" OPTIONS ({options})"));
+        let options = sql(&row, "options").map(|options| format!(" OPTIONS ({options})"));
         let create = format!(
             "CREATE EXTERNAL TABLE t STORED AS {format} LOCATION '{}'{}",
             path.display(),
@@ -92,11 +36,10 @@ async fn go_through(
         let found = async {
             collect(&context, "SET gridstride.device = 'cpu'").await?;
             collect(&context, &create).await?;
-            let mut found = read(&row, &context).await?;
-            found.sort();
-            Ok(found)
+            read(&row, &context).await
         };
-        differences.extend(row.difference(found.await));
+        let found = found.await.map_err(|error| error.to_string());
+        differences.extend(row.difference(found));
     }
     assert!(differences.is_empty(), "{}", differences.concat());
 }
@@ -134,8 +77,8 @@ async fn sequences() {
 #[tokio::test]
 async fn points() {
     go_through("points", "CSV", async |row, context| {
-        let timestamp = row.sql("timestamp").unwrap_or("timestamp");
-        let value = row.sql("value").unwrap_or("value");
+        let timestamp = sql(row, "timestamp").unwrap_or("timestamp");
+        let value = sql(row, "value").unwrap_or("value");
         if timestamp != "timestamp" {
             let view = format!(
                 "CREATE VIEW points AS SELECT {timestamp} AS timestamp, {value} AS value FROM t"
@@ -147,7 +90,7 @@ async fn points() {
         let points = context.table("points").await?;
         let has_series = points.schema().has_column_with_unqualified_name("series");
         let series = if has_series { "'series'" } else { "NULL" };
-        let every = row.0["every"].as_str().unwrap_or("1h");
+        let every = row.of_all("every").unwrap_or("1h");
         let columns = if has_series { "series, " } else { "" };
         let query = format!(
             "SELECT {columns}to_char(timestamp, '%Y-%m-%dT%H:%M:%SZ'), count, sum \
@@ -161,7 +104,7 @@ async fn points() {
 #[tokio::test]
 async fn boxes() {
     go_through("boxes", "CSV", async |row, context| {
-        let columns = row.sql("columns").unwrap_or("minX,minY,maxX,maxY");
+        let columns = sql(row, "columns").unwrap_or("minX,minY,maxX,maxY");
         let query = format!(
             "SELECT a_id, b_id FROM box_overlap('t a', '{columns}', 't b', '{columns}') WHERE a_id < b_id"
         );
