@@ -219,8 +219,8 @@ fn check(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Moments, Summary};
     use super::*;
+    use crate::time_series::states::{Moments, Summary};
 
     #[test]
     fn halves_of_pairs_are_exchanged() {
