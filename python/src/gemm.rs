@@ -16,6 +16,7 @@ use crate::device::Devices;
 use crate::error::choice;
 use crate::frames::matrix;
 use crate::matmul::{DTYPES, by_axes, multiplications};
+use crate::scalar;
 
 const GEMM: &str = "gemm";
 
@@ -39,8 +40,8 @@ pub fn gemm<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
     c: Option<&Bound<'py, PyAny>>,
-    alpha: f64,
-    beta: f64,
+    alpha: &Bound<'py, PyAny>,
+    beta: &Bound<'py, PyAny>,
     trans_a: &Bound<'py, PyAny>,
     trans_b: &Bound<'py, PyAny>,
     overwrite_c: bool,
@@ -48,6 +49,8 @@ pub fn gemm<'py>(
     device: Option<Devices>,
 ) -> PyResult<Py<PyAny>> {
     let options = MatMul::new().precision(choice(GEMM, precision)?);
+    let alpha = scalar::float(GEMM, "alpha", alpha, "a number")?;
+    let beta = scalar::float(GEMM, "beta", beta, "a number")?;
     if let Ok(number) = a.extract::<f64>()
         && a.getattr_opt("ndim")?
             .is_none_or(|axes| axes.eq(0).unwrap_or(false))
@@ -139,7 +142,7 @@ fn product_shape(a: &[usize], b: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the factor of the product or of C, which the dtype must have.
-fn scalar<S: gridstride::Number>(name: &str, number: f64) -> PyResult<S> {
+fn in_range<S: gridstride::Number>(name: &str, number: f64) -> PyResult<S> {
     let scalar = S::from_f64(number);
     if number.is_finite() && !scalar.to_f64().is_finite() {
         return Err(PyValueError::new_err(format!(
@@ -189,8 +192,8 @@ where
     let a = product.a.input::<T, DA>(memory.as_ref())?;
     let b = product.b.input::<T, DB>(memory.as_ref())?;
     let (options, devices) = (product.options, product.devices);
-    let alpha = scalar("alpha", product.alpha)?;
-    let beta = scalar("beta", product.beta)?;
+    let alpha = in_range("alpha", product.alpha)?;
+    let beta = in_range("beta", product.beta)?;
     let c = Output::<C, DA::Product>::named(GEMM, "c", product.c)?;
     let operations = multiplications(a.view().shape(), b.view().shape());
     let outcome = call(py, GEMM, operations, move || {

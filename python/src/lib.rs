@@ -21,6 +21,7 @@ mod labels;
 mod matmul;
 mod points;
 mod resident;
+mod scalar;
 mod sequences;
 mod session;
 mod short;

@@ -4,7 +4,7 @@ use gridstride::Device;
 use gridstride::ndarray::Ix1;
 use gridstride::time_series::{self, Aggregates, Fill, Fills, Method, Order, TimeBuckets, Value};
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -16,6 +16,7 @@ use crate::durations::Unit;
 use crate::error::{OrRaise, at_index, choice, not_negative};
 use crate::points::{self, Frame, Points, PointsOf};
 use crate::resident::{self, on_device, resident};
+use crate::scalar;
 
 /// The Python module with the classes of results.
 const MODULE: &str = "gridstride.time_series";
@@ -243,14 +244,12 @@ fn fill_of(py: Python<'_>, fill: &Bound<'_, PyAny>) -> PyResult<Fill> {
     if let Ok(name) = fill.extract::<&str>() {
         return name.parse().or_raise(py, AGGREGATE);
     }
-    match fill.extract::<f64>() {
-        Ok(number) if number.is_nan() => Ok(Fill::Nan),
-        Ok(number) => Ok(Fill::Value(number)),
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "{AGGREGATE}: fill is {fill}, but has to be None, a number, 'null', 'previous', or a dict of \
-             these by methods"
-        ))),
-    }
+    let otherwise = "None, a number, 'null', 'previous', or a dict of these by methods";
+    let number = scalar::float(AGGREGATE, "fill", fill, otherwise)?;
+    Ok(match number.is_nan() {
+        true => Fill::Nan,
+        false => Fill::Value(number),
+    })
 }
 
 /// Returns the start of each timestamp's bucket.

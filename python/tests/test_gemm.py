@@ -1,3 +1,6 @@
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.linalg.blas import dgemm, sgemm
@@ -98,6 +101,20 @@ def test_factors_beyond_the_range(rng):
             with pytest.raises(ValueError, match=f"gemm: {name} is 1e39, which is beyond the range of f32"):
                 gemm(a.astype(dtype), a.astype(dtype), np.ones((2, 2), np.float32), **{name: 1e39})
     assert np.isinf(gemm(a, a, alpha=np.inf)).all() and gemm(a.astype(float), a.astype(float), alpha=1e39)[0, 0] == 2e39
+
+
+def test_scalars_are_not_rounded():
+    a = np.ones((1, 1))
+    for number in (2**53 + 1, -(2**53) - 1, np.int64(2**53 + 1), np.array(2**53 + 1), Decimal(2**53 + 1), Fraction(2**55 + 1, 2)):
+        for name in ("alpha", "beta"):
+            with pytest.raises(ValueError, match=f"gemm: {name} is {number}, which float64 would round: convert it to float"):
+                gemm(a, a, a, **{name: number})
+    with pytest.raises(ValueError, match="gemm: alpha is 10*, which is beyond the range of float64"):
+        gemm(a, a, alpha=10**400)
+    with pytest.raises(TypeError, match="gemm: beta is '1', but has to be a number"):
+        gemm(a, a, a, beta="1")
+    for number in (2**60, np.uint64(2**63), Decimal("0.1"), 1e300, np.float32(2), True):
+        assert gemm(a, a, alpha=number)[0, 0] == float(number)
 
 
 def test_the_order_of_scipy_is_named():

@@ -1,6 +1,7 @@
 import re
 import sys
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,15 @@ def test_each_method_is_filled_apart(device):
         aggregate(times, values, 2, "mean", fill={"sum": 0}, device=device)
     with pytest.raises(TypeError, match="fill is .*, but has to be None, a number, 'null', 'previous', or a dict"):
         aggregate(times, values, 2, "mean", fill={"mean": []}, device=device)
+
+
+def test_fills_are_not_rounded():
+    for number in (2**53 + 1, np.int64(2**53 + 1), Decimal(2**53 + 1)):
+        for fill in (number, {"mean": number}):
+            with pytest.raises(ValueError, match=f"aggregate: fill is {2**53 + 1}, which float64 would round: convert it to float"):
+                aggregate([0, 9], [1.0, 2.0], 3, fill=fill)
+    for number in (2**60, Decimal("0.1"), np.float32(2)):
+        assert aggregate([0, 9], [1.0, 2.0], 3, fill=number)["mean"].tolist() == [1, float(number), float(number), 2]
 
 
 def test_options(device):

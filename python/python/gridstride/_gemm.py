@@ -51,7 +51,8 @@ def gemm(
     TypeError
         For other dtypes, and if `c` is to be overwritten but is no array.
     ValueError
-        If the shapes do not match, or `alpha` or `beta` is beyond the range of the sums' dtype.
+        If the shapes do not match, or `alpha` or `beta` is beyond the range of the sums' dtype, or an integer that
+        float64 would round.
 
     Examples
     --------
