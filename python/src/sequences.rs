@@ -417,24 +417,11 @@ impl Reader<'_> {
                 _ => Ok(sequences.clone()),
             };
         }
-        if object.is_instance_of::<PyString>()
-            || object.is_instance_of::<PyBytes>()
-            || is_buffer_of_bytes(object)?
-        {
-            let message = format!("{operation}: this is one sequence: put it into a list");
-            return Err(PyTypeError::new_err(message));
-        }
+        self.require_several(object)?;
         if let Some(texts) = texts_of(object)? {
             return self.of_arrow(py, &texts);
         }
         let mut sequences = Sequences::new();
-        if let Ok(array) = object.cast::<PyUntypedArray>()
-            && array.ndim() == 1
-            && Argument::new(operation, "a sequence", object)?.has::<u8>()
-        {
-            let message = format!("{operation}: this is one sequence of codes: put it into a list");
-            return Err(PyTypeError::new_err(message));
-        }
         if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
             return self.all(py, object);
         }
@@ -446,6 +433,26 @@ impl Reader<'_> {
             pushed.or_raise(py, operation)?;
         }
         Ok(Arc::new(sequences))
+    }
+
+    /// Fails for one sequence in place of several.
+    pub fn require_several(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let what = if object.is_instance_of::<PyString>()
+            || object.is_instance_of::<PyBytes>()
+            || is_buffer_of_bytes(object)?
+        {
+            "sequence"
+        } else if let Ok(array) = object.cast::<PyUntypedArray>()
+            && array.ndim() == 1
+            && Argument::new(self.operation, "a sequence", object)?.has::<u8>()
+        {
+            "sequence of codes"
+        } else {
+            return Ok(());
+        };
+        let operation = self.operation;
+        let message = format!("{operation}: this is one {what}: put it into a list");
+        Err(PyTypeError::new_err(message))
     }
 
     /// Takes the items of a list, by all threads.
@@ -507,6 +514,19 @@ impl Reader<'_> {
         let letters = self.letters(object)?;
         let letters = letters.bytes();
         let codes = py.detach(|| self.encoded(letters).map(Cow::into_owned));
+        codes.or_raise(py, self.operation)
+    }
+
+    /// Returns a copy of the codes of sequence number `index`, which errors name.
+    pub fn codes_of(
+        &self,
+        py: Python<'_>,
+        index: usize,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<u8>> {
+        let letters = self.letters_of(index, object)?;
+        let letters = letters.bytes();
+        let codes = py.detach(|| self.member(index, letters).map(Cow::into_owned));
         codes.or_raise(py, self.operation)
     }
 

@@ -9,7 +9,7 @@ use gridstride::ndarray::Array2;
 use gridstride::sequences::{Alphabet, Unknown};
 use gridstride::tensor_sketch::{Entry, SketchSession};
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
@@ -18,6 +18,8 @@ use crate::call::{call, require_threads};
 use crate::error::OrRaise;
 use crate::sequences::Reader;
 use crate::short;
+
+pub const STREAM: &str = "stream";
 
 /// Sketches sequences whose letters arrive gradually: the result of ``TensorSketch.session``.
 ///
@@ -122,6 +124,54 @@ impl PySession {
         self.lengths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn reader(&self, operation: &'static str) -> Reader<'_> {
+        Reader {
+            operation,
+            alphabet: Some(&self.alphabet),
+            unknown: self.unknown,
+        }
+    }
+
+    /// Appends codes to the current sequence.
+    fn append(&self, py: Python<'_>, operation: &'static str, codes: &[u8]) -> PyResult<()> {
+        self.with(py, operation, |session| session.push(codes))?;
+        self.lengths().current += codes.len();
+        Ok(())
+    }
+
+    /// Ends the current sequence.
+    fn end(&self, py: Python<'_>, operation: &'static str) -> PyResult<()> {
+        self.with(py, operation, |session| session.end_sequence())?;
+        let mut lengths = self.lengths();
+        let (index, length) = (lengths.sequences, mem::take(&mut lengths.current));
+        lengths.sequences += 1;
+        if length < self.tuple {
+            lengths.short.add(|| short::name(index));
+        }
+        Ok(())
+    }
+
+    /// Returns the finished sketches that have not been taken.
+    fn finished(&self, py: Python<'_>, operation: &'static str) -> PyResult<Py<PyAny>> {
+        let rows = self.with(py, operation, |session| session.take_finished())?;
+        Ok(rows(py))
+    }
+
+    /// Warns of short sequences, ends the session, and returns the sketches that have not been taken.
+    fn rest(&self, py: Python<'_>, operation: &'static str) -> PyResult<Py<PyAny>> {
+        require_threads()?;
+        // The warning may be an exception, which leaves the session as it is, and is raised once.
+        let (sequences, short) = {
+            let mut lengths = self.lengths();
+            (lengths.sequences, mem::take(&mut lengths.short))
+        };
+        short::warn(py, operation, &short, Needed::Tuple(self.tuple), sequences)?;
+        let session = self.take(py).ok_or_else(|| ended(operation))?;
+        // It may wait for as many letters as a session holds.
+        let rows = call(py, operation, f64::INFINITY, || session.finish())?;
+        Ok(rows(py))
+    }
+
     /// Calls `work` with the session, without Python's lock.
     fn with<T: Send>(
         &self,
@@ -158,33 +208,17 @@ impl PySession {
     /// Append letters to the current sequence: a text, or an array of codes.
     fn push(&self, py: Python<'_>, letters: &Bound<'_, PyAny>) -> PyResult<()> {
         const PUSH: &str = "push";
-        let reader = Reader {
-            operation: PUSH,
-            alphabet: Some(&self.alphabet),
-            unknown: self.unknown,
-        };
-        let codes = reader.codes(py, letters)?;
-        self.with(py, PUSH, |session| session.push(&codes))?;
-        self.lengths().current += codes.len();
-        Ok(())
+        self.append(py, PUSH, &self.reader(PUSH).codes(py, letters)?)
     }
 
     /// End the current sequence, which may be empty.
     fn end_sequence(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, "end_sequence", |session| session.end_sequence())?;
-        let mut lengths = self.lengths();
-        let (index, length) = (lengths.sequences, mem::take(&mut lengths.current));
-        lengths.sequences += 1;
-        if length < self.tuple {
-            lengths.short.add(|| short::name(index));
-        }
-        Ok(())
+        self.end(py, "end_sequence")
     }
 
     /// Return the finished sketches that have not been taken, without waiting for others.
     fn take_finished(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let rows = self.with(py, "take_finished", |session| session.take_finished())?;
-        Ok(rows(py))
+        self.finished(py, "take_finished")
     }
 
     /// Wait for all sketches, end the session, and return those that have not been taken.
@@ -192,38 +226,64 @@ impl PySession {
     /// If ``ShortSequenceWarning`` is an error, it is raised before the session ends, and once: another call returns the
     /// sketches.
     fn finish(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        const FINISH: &str = "finish";
-        require_threads()?;
-        // The warning may be an exception, which leaves the session as it is, and is raised once.
-        let (sequences, short) = {
-            let mut lengths = self.lengths();
-            (lengths.sequences, mem::take(&mut lengths.short))
-        };
-        short::warn(py, FINISH, &short, Needed::Tuple(self.tuple), sequences)?;
-        let session = self.take(py).ok_or_else(|| ended(FINISH))?;
-        // It may wait for as many letters as a session holds.
-        let rows = call(py, FINISH, f64::INFINITY, || session.finish())?;
-        Ok(rows(py))
+        self.rest(py, "finish")
     }
 }
 
 /// The sketches of sequences that an iterable makes: the result of ``TensorSketch.stream``.
+///
+/// If the iterable raises an exception, or a sequence has letters that the alphabet does not have, the
+/// stream first yields the sketches of all sequences before, and then raises the exception. After that, and
+/// after an error of the computation, the stream has ended.
+///
+/// If ``ShortSequenceWarning`` is an error, it is raised once, behind the last sequence, and the stream goes
+/// on: ``next`` returns the sketches that are left.
 #[pyclass(frozen, name = "SketchStream", module = "gridstride.tensor_sketch")]
 pub struct PyStream {
     session: PySession,
     sequences: Py<PyIterator>,
+    /// The exception of the iterable or of a sequence, which ends the stream.
+    fault: Mutex<Option<PyErr>>,
 }
 
 impl PyStream {
     pub fn new(session: PySession, sequences: Py<PyIterator>) -> PyStream {
-        PyStream { session, sequences }
+        PyStream {
+            session,
+            sequences,
+            fault: Mutex::default(),
+        }
     }
 
-    /// Takes a sequence, and returns the sketches that are finished.
-    fn take(&self, py: Python<'_>, sequence: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.session.push(py, sequence)?;
-        self.session.end_sequence(py)?;
-        self.session.take_finished(py)
+    fn fault(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes sequences until there are finished sketches; `None` after the last sequence.
+    fn next_finished(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if self.fault().is_some() {
+            return Ok(None);
+        }
+        for sequence in self.sequences.bind(py).clone() {
+            let index = self.session.lengths().sequences;
+            let reader = self.session.reader(STREAM);
+            let codes = match sequence.and_then(|sequence| reader.codes_of(py, index, &sequence)) {
+                Ok(codes) => codes,
+                // KeyboardInterrupt, for example, does not wait for sketches.
+                Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
+                Err(error) => {
+                    *self.fault() = Some(error);
+                    return Ok(None);
+                }
+            };
+            self.session.append(py, STREAM, &codes)?;
+            self.session.end(py, STREAM)?;
+            let rows = self.session.finished(py, STREAM)?;
+            if rows.bind(py).len()? > 0 {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -234,18 +294,23 @@ impl PyStream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let some = |rows: Py<PyAny>| Ok((rows.bind(py).len()? > 0).then_some(rows));
-        if self.session.has_ended(py) {
-            return Ok(None);
-        }
-        for sequence in self.sequences.bind(py).clone() {
-            let rows = sequence.and_then(|sequence| self.take(py, &sequence));
+        if !self.session.has_ended(py) {
             // As a generator, a stream ends with an exception.
+            let rows = self.next_finished(py);
             let rows = rows.inspect_err(|_| self.session.close(py))?;
-            if let Some(rows) = some(rows)? {
+            if rows.is_some() {
+                return Ok(rows);
+            }
+            let rows = self.session.rest(py, STREAM);
+            if rows.is_err() && self.session.has_ended(py) {
+                drop(self.fault().take());
+            }
+            let rows = rows?;
+            if rows.bind(py).len()? > 0 {
                 return Ok(Some(rows));
             }
         }
-        some(self.session.finish(py)?)
+        let fault = self.fault().take();
+        fault.map_or(Ok(None), Err)
     }
 }

@@ -16,15 +16,14 @@ use crate::array::{Argument, Number, Outcome, Output};
 use crate::call::{call, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, choice, not_negative};
-use crate::sequences::{AlphabetArgument, PyAlphabet, Reader};
-use crate::session::{PySession, PyStream};
+use crate::sequences::{AlphabetArgument, PyAlphabet, Reader, alphabet_of, other_alphabet};
+use crate::session::{PySession, PyStream, STREAM};
 use crate::short;
 
 const TENSOR_SKETCH: &str = "TensorSketch";
 const SKETCH: &str = "sketch";
 const SKETCH_ROWS: &str = "sketch_rows";
 const WINDOWS: &str = "windows";
-const SESSION: &str = "session";
 
 gridstride::choice! {
     /// The types of entries.
@@ -434,15 +433,7 @@ impl PyTensorSketch {
     /// True
     #[pyo3(signature = (*, device = None))]
     fn session(&self, py: Python<'_>, device: Option<Devices>) -> PyResult<PySession> {
-        require_threads()?;
-        let device = Devices::one_of(py, SESSION, device)?;
-        let (alphabet, unknown) = (self.alphabet.clone(), self.unknown);
-        with_sketcher!(self, |sketcher| {
-            let session = py
-                .detach(|| sketcher.session(&device))
-                .or_raise(py, SESSION)?;
-            Ok(PySession::new(session, self.tuple(), alphabet, unknown))
-        })
+        self.begin(py, "session", device)
     }
 
     /// Sketch sequences while an iterable makes them, however many they are.
@@ -476,12 +467,34 @@ impl PyTensorSketch {
         sequences: &Bound<'_, PyAny>,
         device: Option<Devices>,
     ) -> PyResult<PyStream> {
+        self.reader(STREAM).require_several(sequences)?;
+        if alphabet_of(sequences).is_some_and(|other| other != self.alphabet) {
+            return Err(other_alphabet(STREAM));
+        }
         let sequences = sequences.try_iter()?.unbind();
-        Ok(PyStream::new(self.session(py, device)?, sequences))
+        Ok(PyStream::new(self.begin(py, STREAM, device)?, sequences))
     }
 }
 
 impl PyTensorSketch {
+    /// Begins a session for a call of `operation`.
+    fn begin(
+        &self,
+        py: Python<'_>,
+        operation: &'static str,
+        device: Option<Devices>,
+    ) -> PyResult<PySession> {
+        require_threads()?;
+        let device = Devices::one_of(py, operation, device)?;
+        let (alphabet, unknown) = (self.alphabet.clone(), self.unknown);
+        with_sketcher!(self, |sketcher| {
+            let session = py
+                .detach(|| sketcher.session(&device))
+                .or_raise(py, operation)?;
+            Ok(PySession::new(session, self.tuple(), alphabet, unknown))
+        })
+    }
+
     fn tables(&self) -> &Tables {
         with_sketcher!(self, |sketcher| sketcher.tables())
     }

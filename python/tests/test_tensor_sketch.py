@@ -199,7 +199,7 @@ def test_short_sequences_are_warned_of():
         "sketch": lambda: sketcher.sketch(texts),
         "sketch_rows": lambda: sketcher.sketch_rows(Sequences(texts, alphabet="dna")),
         "finish": session.finish,
-        "finish: ": lambda: list(sketcher.stream(iter(texts))),
+        "stream: ": lambda: list(sketcher.stream(iter(texts))),
     }.items():
         with pytest.warns(ShortSequenceWarning, match=f"{name}.*{said}$") as warned:
             rows = call()
@@ -236,7 +236,7 @@ def test_warnings_that_are_errors_lose_no_sketches():
         session.finish()
     stream = sketcher.stream(["ACGT", "A"])
     rows = []
-    with pytest.raises(ShortSequenceWarning):
+    with pytest.raises(ShortSequenceWarning, match="^stream: 1 of 2 sequences"):
         rows.extend(iter(stream))
     assert len(np.concatenate([*rows, *stream])) == 2
 
@@ -251,3 +251,65 @@ def test_streams_end_with_an_exception():
         with pytest.raises(exception):
             list(stream)
         assert next(stream, None) is None and list(stream) == []
+
+
+def test_streams_yield_all_sequences_before_an_exception():
+    def failing(sequences, exception):
+        yield from sequences
+        raise exception
+
+    sketcher = TensorSketch(8, 3)
+    texts = ["ACGT" * (1 + index % 7) for index in range(100)]
+    expected = sketcher.sketch(texts)
+    for sequences, exception, message in [
+        (failing(texts, KeyError("no more")), KeyError, "no more"),
+        ([*texts, "ACGTN", "ACGT"], ValueError, "^stream: sequence 100: 'N' .*unknown='skip'"),
+        ([*texts, 7], TypeError, "^stream: sequence 100: "),
+        ([*texts, None], ValueError, "^stream: sequence 100: the sequence is missing"),
+        ([*texts, np.array([0, 9], np.uint8)], ValueError, "^stream: sequence 100: there is the code 9 at position 1"),
+    ]:
+        stream, rows = sketcher.stream(sequences), []
+        with pytest.raises(exception, match=message) as raised:
+            for part in stream:
+                rows.append(part)
+        np.testing.assert_array_equal(np.concatenate(rows), expected)
+        assert exception not in (ValueError, TypeError) or raised.value.index == 100
+        assert next(stream, None) is None
+
+
+def test_streams_end_at_once_with_an_interrupt():
+    def interrupted():
+        yield "ACGT"
+        raise KeyboardInterrupt
+
+    stream = TensorSketch(8, 3).stream(interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        list(stream)
+    assert list(stream) == []
+
+
+@pytest.mark.filterwarnings("error::gridstride.ShortSequenceWarning")
+def test_streams_go_on_after_a_warning_to_the_exception():
+    def failing():
+        yield from ["ACGT", "A"]
+        raise KeyError("no more")
+
+    stream, rows = TensorSketch(8, 3).stream(failing()), []
+    for exception in (ShortSequenceWarning, KeyError):
+        with pytest.raises(exception):
+            for part in stream:
+                rows.append(part)
+    assert len(np.concatenate(rows)) == 2 and next(stream, None) is None
+
+
+def test_one_sequence_is_no_stream():
+    sketcher = TensorSketch(4, 2)
+    for one in ("GATTACA", b"GATTACA", bytearray(b"GATTACA"), memoryview(b"GATTACA")):
+        with pytest.raises(TypeError, match="stream: this is one sequence: put it into a list"):
+            sketcher.stream(one)
+    with pytest.raises(TypeError, match="stream: this is one sequence of codes: put it into a list"):
+        sketcher.stream(np.array([0, 1], np.uint8))
+    with pytest.raises(ValueError, match="stream: the Sequences have codes of another alphabet"):
+        sketcher.stream(Sequences(["GATTACA"], alphabet="protein"))
+    with pytest.raises(ValueError, match="stream: there are 2 devices, but it runs on one"):
+        sketcher.stream(["GATTACA"], device=["cpu", "cpu"])
