@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
@@ -11,7 +12,7 @@ use arrow_array::types::{
     Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray, make_array};
+use arrow_array::{Array, ArrayRef, Int64Array, NullArray, PrimitiveArray, make_array};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use gridstride::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
@@ -46,14 +47,22 @@ impl ArrowColumn {
             return Ok(None);
         };
         let data_type = DataType::try_from(&schema).map_err(|_| {
-            // polars' Int128 is one.
-            PyTypeError::new_err(format!(
-                "{name} has the Arrow type {:?}, which only its own package knows: convert the column, for example by \
-                 its cast",
-                schema.format()
-            ))
+            PyTypeError::new_err(match schema.format() {
+                "_pli128" => format!(
+                    "{name} is Int128, a type that only polars has: convert the column, for example by \
+                     cast(polars.Int64)"
+                ),
+                format => format!(
+                    "{name} has the Arrow type {format:?}, which only its own package knows: convert the column, for \
+                     example by its cast"
+                ),
+            })
         })?;
         let chunks = chunks.into_iter().map(|chunk| {
+            // polars exports nulls with a buffer, which the interface's type does not have.
+            if data_type == DataType::Null {
+                return Ok(Arc::new(NullArray::new(chunk.len())) as ArrayRef);
+            }
             // SAFETY: the interface's array is one of the type of its schema.
             let data = unsafe { from_ffi_and_data_type(chunk, data_type.clone()) };
             data.map(make_array)

@@ -5,7 +5,7 @@ use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDate, PyDateTime, PyDict, PyString, PyTuple};
+use pyo3::types::{PyDate, PyDateTime, PyDict, PyFloat, PyString, PyTuple};
 
 use crate::array::{
     Argument, Input, Memory, exact_array, inexact, is_list, numpy, require_host, takes_bools,
@@ -388,13 +388,12 @@ impl<'py> Column<'py> {
         let what = match self.kind()? {
             'U' | 'S' | 'T' => ", which is text".to_string(),
             'O' if !array.is_empty() => {
-                let first = array.get_item(0)?.get_type().name()?;
-                format!(", Python's objects, of which the first is a {first}")
+                let (index, object) = culprit(array)?;
+                format!(", Python's objects, with {object} at index {index}")
             }
             'f' if dtype.itemsize() > 8 => format!(", which has {} bytes", dtype.itemsize()),
             _ => String::new(),
         };
-        let dtype = dtype.getattr("name")?;
         Ok(PyTypeError::new_err(format!(
             "{name} is {dtype}{what}, but possible are {possible}: {cure}"
         )))
@@ -450,6 +449,33 @@ impl<'py> Column<'py> {
         );
         Err(at_index(py, PyValueError::new_err(message), index))
     }
+}
+
+/// Returns the index and the type of the first object that numpy has no type of numbers for, or of the
+/// first of all.
+fn culprit(objects: &Bound<'_, PyAny>) -> PyResult<(usize, String)> {
+    let is_number = |object: &Bound<'_, PyAny>| {
+        object.is_instance_of::<PyFloat>()
+            || object.extract::<i64>().is_ok()
+            || object.extract::<u64>().is_ok()
+            || object.hasattr("dtype").unwrap_or(false)
+    };
+    let mut index = 0;
+    for (place, object) in objects.try_iter()?.enumerate() {
+        if !is_number(&object?) {
+            index = place;
+            break;
+        }
+    }
+    let object = objects.get_item(index)?;
+    let kind = object.get_type().name()?.to_string();
+    let name = match &kind[..] {
+        "NoneType" => "None".to_string(),
+        "int" => "an int beyond 64 bits".to_string(),
+        kind if kind.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {kind}"),
+        kind => format!("a {kind}"),
+    };
+    Ok((index, name))
 }
 
 /// Returns what numpy makes of an object, with a unit for lists of datetimes or dates.
