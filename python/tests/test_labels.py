@@ -1,6 +1,7 @@
 """The labels of series: their order, their type, and those that are refused."""
 
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -123,13 +124,136 @@ def test_dictionaries_of_chunks_may_differ():
         labels_of(pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["x", None])))
 
 
-@pytest.mark.parametrize("labels", [[2**63, 2**63 + 1, -1], [2**63, -1], [np.int64(2**53 + 1), 0.5], [2**64, 1], [2.5, 1]], ids=str)
+@pytest.mark.parametrize("labels", [[2**63, 2**63 + 1, -1], [2**63, -1], [2**64, 1], [2.5, 1]], ids=str)
 def test_large_integers_stay_different_labels(labels):
     found = aggregate(range(len(labels)), np.ones(len(labels)), 1000, "sum", series=labels)
     assert found.labels.tolist() == sorted(labels) and found["sum"].tolist() == [1] * len(labels)
     assert found.to_pandas().index.get_level_values("series").tolist() == sorted(labels)
     if all(isinstance(label, int) for label in labels):
         assert found.to_polars()["series"].to_list() == [int(label) for label in found.to_arrow()["series"].to_pylist()] == sorted(labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "message"),
+    [
+        ([2**53 + 1, 2**53, 0.5], ValueError, f"has floats and, at point 0, the integer {2**53 + 1}, which float64 would round"),
+        ([0.5, 2**53, np.int64(2**53 + 1)], ValueError, f"has floats and, at point 2, the integer {2**53 + 1}, "),
+        ([True, 1], TypeError, "has labels of several types: bool at point 0, number at point 1"),
+        ([True, 2], TypeError, "has labels of several types: bool at point 0, number at point 1"),
+        ([0.5, np.True_], TypeError, "has labels of several types: number at point 0, bool at point 1"),
+    ],
+    ids=str,
+)
+def test_mixed_numbers_are_refused(labels, error, message):
+    for series in (labels, tuple(labels), pd.Series(labels, dtype=object), np.array(labels, object)):
+        with pytest.raises(error, match=f"aggregate: series {message}.*convert all"):
+            labels_of(series)
+
+
+def tables(labels):
+    """The labels of the results as lists, of every package, and the dtypes of polars and pyarrow."""
+    found = aggregate(range(len(labels)), np.ones(len(labels)), 1000, "sum", series=labels)
+    arrow, polars = found.to_arrow()["series"], found.to_polars()["series"]
+    pandas = found.to_pandas().index.get_level_values("series")
+    return [found.labels.tolist(), pandas.tolist(), polars.to_list(), arrow.to_pylist()], polars.dtype, arrow.type
+
+
+def test_zeros_at_the_end_of_texts_are_kept():
+    for labels in (["a\0", "a"], [b"a\0", b"a"], ["\0", ""], [np.str_("a"), "a\0"], [b"a\0\0", b"a\0"]):
+        found, sums = labels_of(labels)
+        assert found.tolist() == sorted(labels) and sums == ([2, 1] if labels[0] > labels[1] else [1, 2])
+        assert all(table == sorted(labels) for table in tables(labels)[0])
+
+
+@pytest.mark.parametrize("kind", [">i8", ">u2", ">f8", ">f2", ">M8[s]", ">m8[ms]", ">U3"])
+def test_labels_of_the_other_byte_order_have_tables(kind):
+    labels = np.array([2, 1]).astype(kind)
+    expected, polars, arrow = tables(labels.astype(labels.dtype.newbyteorder("=")))
+    found, other_polars, other_arrow = tables(labels)
+    assert found == expected and (polars, arrow) == (other_polars, other_arrow)
+
+
+@pytest.mark.parametrize(
+    ("kind", "polars", "arrow"),
+    [
+        ("M8[Y]", pl.Date, pa.date32()),
+        ("M8[M]", pl.Date, pa.date32()),
+        ("M8[W]", pl.Date, pa.date32()),
+        ("M8[D]", pl.Date, pa.date32()),
+        ("M8[h]", pl.Datetime("ms"), pa.timestamp("s")),
+        ("M8[m]", pl.Datetime("ms"), pa.timestamp("s")),
+        ("M8[10s]", pl.Datetime("ms"), pa.timestamp("s")),
+        ("m8[W]", pl.Duration("ms"), pa.duration("s")),
+        ("m8[D]", pl.Duration("ms"), pa.duration("s")),
+        ("m8[m]", pl.Duration("ms"), pa.duration("s")),
+        ("m8[ns]", pl.Duration("ns"), pa.duration("ns")),
+    ],
+)
+def test_times_of_every_unit_have_tables(kind, polars, arrow):
+    labels = np.array([3, 1]).astype(kind)
+    found = aggregate([0, 1], np.ones(2), 10, series=labels)
+    assert found.to_polars().schema["series"] == polars and found.to_arrow()["series"].type == arrow
+    for column in (
+        found.to_pandas().index.get_level_values("series").to_numpy(),
+        found.to_polars()["series"].to_numpy(),
+        found.to_arrow()["series"].to_numpy(),
+    ):
+        assert (column.astype(labels.dtype) == np.sort(labels)).all()
+
+
+def test_times_without_a_unit_of_a_package_are_named():
+    for kind, what in {
+        "M8[ps]": "and the finest unit is ns: round them first",
+        "m8[fs]": "and the finest unit is ns: round them first",
+        "m8[Y]": "whose unit has no fixed length",
+        "m8": "whose unit has no fixed length",
+    }.items():
+        labels = np.array([2, 1]).astype(kind)
+        found = aggregate([0, 1], np.ones(2), 10, series=labels)
+        for convert in (found.to_pandas, found.to_arrow, found.to_polars):
+            with pytest.raises(ValueError) as raised:
+                convert()
+            assert str(raised.value).startswith(f"{convert.__name__}: the labels are {labels.dtype}, {what}")
+    far = aggregate([0, 1], np.ones(2), 10, series=np.array([2**60, 1], "M8[Y]"))
+    with pytest.raises(ValueError, match=r"to_arrow: the labels are datetime64\[Y\], beyond the range of datetime64\[D\]"):
+        far.to_arrow()
+
+
+def test_objects_have_proper_types_in_tables():
+    zoned = timezone(timedelta(hours=1))
+    for labels, polars, arrow in [
+        ([date(2026, 2, 1), date(2026, 1, 1)], pl.Date, pa.date32()),
+        ([datetime(2026, 2, 1, 5), datetime(2026, 1, 1)], pl.Datetime("us"), pa.timestamp("us")),
+        ([datetime(2026, 2, 1, tzinfo=zoned), datetime(2026, 1, 1, tzinfo=zoned)], pl.Datetime("us", "UTC"), pa.timestamp("us", "+01:00")),
+        ([Decimal("2.25"), Decimal("1.5")], pl.Decimal(38, 2), pa.decimal128(3, 2)),
+        ([pd.Timestamp(2, unit="ns"), pd.Timestamp(1, unit="ns")], pl.Datetime("ns"), pa.timestamp("ns")),
+        ([pd.Timedelta(2, unit="ns"), pd.Timedelta(1, unit="ns")], pl.Duration("ns"), pa.duration("ns")),
+    ]:
+        found = aggregate([0, 1], np.ones(2), 10, series=labels)
+        assert found.labels.tolist() == sorted(labels)
+        assert found.to_polars().schema["series"] == polars and found.to_arrow()["series"].type == arrow
+        if not isinstance(labels[0], pd.Timestamp | pd.Timedelta):
+            assert found.to_polars()["series"].to_list() == found.to_arrow()["series"].to_pylist() == sorted(labels)
+    pairs = aggregate([0, 1], np.ones(2), 10, series=[("b", 1), ("a", 2)])
+    assert pairs.to_polars()["series"].to_list() == [("a", 2), ("b", 1)]
+    with pytest.raises(TypeError, match="to_arrow: Arrow has no type for the labels, which are tuple: convert them"):
+        pairs.to_arrow()
+
+
+def test_integers_that_fit_uint64_are_uint64():
+    labels = [2**64 - 1, 2**63, 0]
+    for series in (labels, [np.uint64(2**64 - 1), 2**63, np.int64(0)]):
+        found, polars, arrow = tables(series)
+        assert all(table == sorted(labels) for table in found) and (polars, arrow) == (pl.UInt64, pa.uint64())
+    assert aggregate([0, 1, 2], np.ones(3), 10, series=labels).labels.dtype == np.uint64
+
+
+def test_columns_of_nulls_are_named():
+    for nulls in (pl.Series([None, None]), pa.nulls(2), pa.chunked_array([pa.nulls(1), pa.nulls(1)])):
+        with pytest.raises(TypeError, match="aggregate: the Arrow type of values is Null, but possible are numbers"):
+            aggregate([0, 1], nulls, 10)
+        with pytest.raises(TypeError, match="aggregate: series has labels of Null: convert them to text or to integers"):
+            aggregate([0, 1], [1.0, 2.0], 10, series=nulls)
 
 
 def test_labels_of_16_bits():

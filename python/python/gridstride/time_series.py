@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._core import DeviceArray, Summaries
+from ._times import exact_times, native_labels
 from ._types import Devices, OnDevice, Stream
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         Raises
         ------
         ValueError
-            If pandas cannot hold the starts, whose unit is below nanoseconds.
+            If pandas cannot hold the starts or the labels, whose unit is below nanoseconds.
         """
         import pandas as pd
 
@@ -119,6 +120,7 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
             own = self.labels
             if _package(own) in ("polars", "pyarrow"):
                 own = own.to_pandas().array
+            own = native_labels("to_pandas", own)
             if own.dtype.name == "float16":
                 # pandas has no index of this type.
                 own = own.astype(np.float32)
@@ -130,12 +132,13 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         """Return a table of pyarrow with the columns series, if there are several, start, and one for each method.
 
         Rows are sorted by the series, and by the start within a series. Starts are timestamps in the time zone of the
-        points, exact: minutes, hours and weeks, which Arrow does not have, become seconds, and days dates.
+        points, exact: minutes, hours and weeks, which Arrow does not have, become seconds, and days dates. So do times
+        and durations that are labels.
 
         Raises
         ------
         ValueError
-            If the unit of the starts is below nanoseconds.
+            If the unit of the starts or of the labels is below nanoseconds.
         """
         import pyarrow as pa
 
@@ -144,11 +147,18 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
         if series is not None:
             labels: Any = series
             if self.labels is not None:
-                labels = self.labels
+                labels = native_labels("to_arrow", self.labels)
                 if _package(labels) == "polars":
                     labels = labels.to_arrow()
                 # Integers that have no type of numpy together.
-                labels = pa.array(labels, pa.decimal128(38) if _has_integers(labels) else None)
+                try:
+                    labels = pa.array(labels, pa.decimal128(38) if _has_integers(labels) else None)
+                except pa.ArrowException as error:
+                    kind = type(labels[0]).__name__
+                    raise TypeError(
+                        f"to_arrow: Arrow has no type for the labels, which are {kind}: convert them, for example by "
+                        "[str(label) for label in series]"
+                    ) from error
                 if pa.types.is_string_view(labels.type):
                     # pyarrow does not take elements of this type.
                     labels = labels.cast(pa.large_string())
@@ -161,17 +171,16 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
 
         Rows are sorted by the series, and by the start within a series. Starts are datetimes in the time zone of the
         points, or in UTC if that is an offset that is no whole hours, which polars does not have. They are exact:
-        units that polars does not have become milliseconds, and days dates.
+        units that polars does not have become milliseconds, and days dates. So do times and durations that are labels.
 
         Raises
         ------
         ValueError
-            If the unit of the starts is below nanoseconds.
+            If the unit of the starts or of the labels is below nanoseconds.
         """
         import polars as pl
 
-        starts = self._exact_starts("to_polars", {"s": "ms", "m": "ms", "h": "ms", "W": "D"})
-        start = pl.Series("start", starts)
+        start = pl.Series("start", exact_times("to_polars", "starts", self.starts))
         if self._zone is not None:
             start = start.dt.replace_time_zone("UTC").dt.convert_time_zone(_polars_zone(_zone_name(self._zone)))
         columns = [start, *(pl.Series(method, column) for method, column in self._columns.items())]
@@ -180,35 +189,30 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
             return pl.DataFrame(columns)
         labels = pl.Series("series", series)
         if self.labels is not None:
-            own = self.labels
+            own = native_labels("to_polars", self.labels)
             if _package(own) == "pandas":
                 import pandas as pd
 
                 own = pl.from_pandas(pd.Series(own))
-            own = pl.Series("series", own.tolist(), pl.Int128) if _has_integers(own) else pl.Series("series", own)
+            dtype = pl.Int128 if _has_integers(own) else None
+            if isinstance(own, np.ndarray) and own.dtype == object:
+                # polars finds the type of the elements of lists alone.
+                own = own.tolist()
+            try:
+                own = pl.Series("series", own, dtype)
+            except TypeError:
+                own = pl.Series("series", own, pl.Object)
             labels = own.gather(series)
         return pl.DataFrame([labels, *columns])
 
     def _arrow_starts(self) -> pa.Array:
         import pyarrow as pa
 
-        starts = self._exact_starts("to_arrow", {"m": "s", "h": "s", "W": "D"})
+        starts = exact_times("to_arrow", "starts", self.starts)
         if self._zone is None:
             return pa.array(starts)
         unit, _ = np.datetime_data(starts.dtype)
         return pa.array(starts.view(np.int64), pa.int64()).cast(pa.timestamp(unit, _zone_name(self._zone)))
-
-    def _exact_starts(self, function: str, units: dict[str, str]) -> NDArray[Any]:
-        """The starts in a unit that a package has."""
-        if self.starts.dtype.kind != "M":
-            return self.starts
-        unit, _ = np.datetime_data(self.starts.dtype)
-        if unit in ("ps", "fs", "as"):
-            raise ValueError(f"{function}: the starts are {self.starts.dtype}, and the finest unit is ns: round them first")
-        exact = self.starts.astype(f"M8[{units.get(unit, unit)}]")
-        if (exact.astype(self.starts.dtype) != self.starts).any():
-            raise ValueError(f"{function}: the starts are {self.starts.dtype}, beyond the range of {exact.dtype}")
-        return exact
 
 
 def _zone_name(zone: Any) -> str:
@@ -354,8 +358,8 @@ def aggregate(
         What to compute: names in `METHODS`, which says what each is, such as 'mean' or 'std'; percentiles as 'p95';
         and each of them behind 'rate:', which means the differences of successive values. Each only once.
     series : array_like or column, optional
-        The label of each point's series: texts, numbers, dates or a categorical, all of one type and none missing. The points
-        of a series need not be neighbours. Results are in the order of the labels, as those of pandas' ``groupby``: sorted,
+        The label of each point's series: texts, numbers, dates or a categorical, all of one type and none missing. Integers
+        beside floats must not be rounded by float64. The points of a series need not be neighbours. Results are in the order of the labels, as those of pandas' ``groupby``: sorted,
         and those of a Categorical of pandas, an Enum of polars and a dictionary of pyarrow in the order of the categories.
     offsets : array_like, optional
         Where each series begins, and where the last one ends, in place of labels.

@@ -11,14 +11,14 @@ use numpy::{IntoPyArray, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMeth
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 pub use self::group::{Groups, Labels};
 use self::group::{Order, grouped};
 use self::keys::{Key, Keys, grouped_by_keys, grouped_integers};
 pub use self::memory::Texts;
 use self::memory::{Characters, Words};
-use crate::array::{Argument, Number, by_dtype, first_rounded, numpy, require_host, whole};
+use crate::array::{Argument, Number, by_dtype, numpy, require_host, whole};
 use crate::arrow::ArrowColumn;
 use crate::columns::{is_masked, is_of, mask_of};
 use crate::error::at_index;
@@ -161,8 +161,7 @@ fn as_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList
     Ok(tuple.map(|tuple| tuple.to_list()))
 }
 
-/// Returns an array of some objects of a list, with numpy's type if they are text, or numbers that
-/// it has exactly.
+/// Returns an array of some objects of a list, with numpy's type if it has them exactly.
 fn of_objects<'py>(list: &Bound<'py, PyList>, places: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     let py = list.py();
     let objects = places.iter().map(|&place| list.get_item(place));
@@ -177,16 +176,20 @@ fn of_objects<'py>(list: &Bound<'py, PyList>, places: &[usize]) -> PyResult<Boun
     if objects.is_empty() {
         return numpy(py)?.call_method1("asarray", (objects,));
     }
-    if is_plain(&objects[0])? {
-        let list = PyList::new(py, &objects)?;
-        let array = numpy(py)?.call_method1("asarray", (&list,))?;
+    if is_plain(&objects[0])? && !objects.iter().any(ends_with_zero) {
+        let array = numpy(py)?.call_method1("asarray", (&objects,))?;
+        // numpy makes floats of integers some of which are beyond int64.
         let is_float = array.getattr("dtype")?.getattr("kind")?.eq("f")?;
+        if !is_float || !objects::is_integer(&objects[0])? {
+            return Ok(array);
+        }
         let integers = objects
             .iter()
-            .filter(|object| object.is_instance_of::<PyInt>());
-        if !(is_float && integers.count() == objects.len())
-            && first_rounded(list.as_any(), &array)?.is_none()
-        {
+            .map(|object| object.call_method0("__index__"));
+        let Ok(integers) = integers.collect::<PyResult<Vec<_>>>() else {
+            return Ok(array);
+        };
+        if let Ok(array) = numpy(py)?.call_method1("array", (integers, "u8")) {
             return Ok(array);
         }
     }
@@ -195,6 +198,15 @@ fn of_objects<'py>(list: &Bound<'py, PyList>, places: &[usize]) -> PyResult<Boun
         array.set_item(index, object)?;
     }
     Ok(array)
+}
+
+/// Whether an object is a text or bytes that end with a zero, which numpy's types of fixed length lose.
+fn ends_with_zero(object: &Bound<'_, PyAny>) -> bool {
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return bytes.as_bytes().ends_with(&[0]);
+    }
+    let text = object.cast::<PyString>();
+    text.is_ok_and(|text| text.to_str().is_ok_and(|text| text.ends_with('\0')))
 }
 
 /// Returns the labels at some places of a column, as a column of the same type.

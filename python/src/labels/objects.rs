@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use ahash::RandomState;
-use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use super::group::{Groups, Order};
 use super::{Fault, missing};
+use crate::error::at_index;
+use crate::scalar::is_rounded;
 
 /// Groups objects that are equal, which have to be of one type.
 pub fn groups(
@@ -27,6 +29,7 @@ pub fn groups(
     let mut kind: Option<(usize, String)> = None;
     let mut codes = Vec::with_capacity(objects.len());
     let mut firsts = Vec::new();
+    let (mut has_floats, mut rounded) = (false, None);
     for (index, object) in objects.iter().enumerate() {
         let pointer = object.as_ptr() as usize;
         if let Some(&code) = by_pointer.get(&pointer) {
@@ -47,6 +50,13 @@ pub fn groups(
                 )));
             }
         }
+        if this == NUMBER {
+            let is_integer = is_integer(&object)?;
+            has_floats |= !is_integer;
+            if is_integer && rounded.is_none() && is_rounded(&object)? {
+                rounded = Some((index, object.clone()));
+            }
+        }
         let known = by_value.get_item(&object).map_err(|_| {
             Fault::Type(format!("{this}, which cannot be hashed")).exception(py, operation)
         })?;
@@ -62,6 +72,13 @@ pub fn groups(
         };
         by_pointer.insert(pointer, code);
         codes.push(code);
+    }
+    if let (true, Some((index, number))) = (has_floats, rounded) {
+        let error = PyValueError::new_err(format!(
+            "{operation}: series has floats and, at point {index}, the integer {number}, which float64 would round: \
+             convert all labels to one type, for example by [str(label) for label in series]"
+        ));
+        return Err(at_index(py, error, index));
     }
     let count = different.len();
     let mut groups = Groups { codes, firsts };
@@ -100,30 +117,41 @@ fn is_missing(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Returns what is compared with each other: all numbers are, and otherwise objects of one type.
+/// The kind of integers and floats.
+const NUMBER: &str = "number";
+
+/// Returns what is compared with each other: integers and floats are, and otherwise objects of one type.
 fn kind_of(object: &Bound<'_, PyAny>) -> PyResult<String> {
     let name = if object.is_instance_of::<PyString>() {
         "str"
     } else if object.is_instance_of::<PyBytes>() {
         "bytes"
-    } else if object.is_instance_of::<PyInt>()
-        || object.is_instance_of::<PyFloat>()
-        || is_number(object)?
-    {
-        "number"
+    } else if object.is_instance_of::<PyBool>() {
+        "bool"
+    } else if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyFloat>() {
+        NUMBER
     } else {
-        return Ok(object.get_type().name()?.to_string());
+        match kind_of_numpy(object)?.as_deref() {
+            Some("b") => "bool",
+            Some("i" | "u" | "f") => NUMBER,
+            _ => return Ok(object.get_type().name()?.to_string()),
+        }
     };
     Ok(name.to_string())
 }
 
-/// Whether an object is a number of numpy.
-fn is_number(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Whether a number is an integer.
+pub fn is_integer(number: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(number.is_instance_of::<PyInt>()
+        || matches!(kind_of_numpy(number)?.as_deref(), Some("i" | "u")))
+}
+
+/// Returns numpy's letter for the kind of an object, if the object has one.
+fn kind_of_numpy(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = object.py();
     let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))? else {
-        return Ok(false);
+        return Ok(None);
     };
     let kind = dtype.getattr_opt(intern!(py, "kind"))?;
-    let kind = kind.map(|kind| kind.extract::<String>());
-    Ok(matches!(kind, Some(Ok(kind)) if "iufb".contains(&kind)))
+    Ok(kind.and_then(|kind| kind.extract().ok()))
 }
