@@ -7,8 +7,7 @@
 use anyhow::Result;
 use clap::Command;
 use clap_complete::Shell;
-
-use crate::common::report;
+use program::report;
 
 /// Prints a script with which a shell completes subcommands, options and their values.
 #[derive(clap::Args)]

@@ -11,7 +11,6 @@ mod completions;
 mod devices;
 mod distances;
 mod edit_distance;
-mod ladder;
 mod man;
 mod matmul;
 mod new;
@@ -23,9 +22,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::builder::UnknownArgumentValueParser;
-use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
-
-use common::report::{self, Mode, UsageError};
+use clap::{Arg, Parser, Subcommand};
+use program::Global;
+use program::report::UsageError;
 
 /// Tensor sketches, distances, overlapping boxes, matrix products and time series, on GPUs.
 ///
@@ -50,31 +49,6 @@ struct Cli {
     command: Command,
 }
 
-/// Options of every subcommand.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Global options")]
-struct Global {
-    /// Print one JSON object on one line instead of a table.
-    #[arg(long, global = true)]
-    json: bool,
-
-    /// Print neither a summary nor progress. Errors are printed.
-    #[arg(long, short, global = true)]
-    quiet: bool,
-}
-
-impl Global {
-    /// Returns the mode. clap does not see a conflict of options before and behind a subcommand.
-    fn mode(&self) -> Result<Mode> {
-        match (self.json, self.quiet) {
-            (true, true) => bail!(UsageError("--json cannot be used with --quiet".into())),
-            (true, false) => Ok(Mode::Json),
-            (false, true) => Ok(Mode::Quiet),
-            (false, false) => Ok(Mode::Table),
-        }
-    }
-}
-
 #[derive(Subcommand)]
 enum Command {
     TensorSketch(tensor_sketch::args::Args),
@@ -84,11 +58,16 @@ enum Command {
     Matmul(matmul::args::Args),
     TimeSeries(time_series::args::Args),
     VectorAdd(vector_add::Args),
-    Ladder(ladder::Args),
     Devices(devices::Args),
     New(new::Args),
     Completions(completions::Args),
     Man(man::Args),
+    /// The former subcommand, which is a program now.
+    #[command(hide = true, disable_help_flag = true)]
+    Ladder {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 impl Command {
@@ -101,38 +80,16 @@ impl Command {
             Command::Matmul(args) => matmul::run(args),
             Command::TimeSeries(args) => time_series::run(args),
             Command::VectorAdd(args) => vector_add::run(args),
-            Command::Ladder(args) => ladder::run(args),
             Command::Devices(args) => devices::run(args),
             Command::New(args) => new::run(args),
-            Command::Completions(args) => completions::run(args, command()),
-            Command::Man(args) => man::run(args, command()),
+            Command::Completions(args) => completions::run(args, program::command::<Cli>()),
+            Command::Man(args) => man::run(args, program::command::<Cli>()),
+            Command::Ladder { arguments } => bail!(UsageError(format!(
+                "the ladders are a program of their own: cargo run --release -p gridstride_learn -- {}",
+                arguments.join(" ")
+            ))),
         }
     }
-}
-
-/// At the end of every help.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  The work is done, and all output files are complete.
-  1  An input or the work failed. stderr has the reason; no output file is incomplete.
-  2  The command line is wrong.";
-
-/// Returns the command line, with the exit codes at the end of every help.
-fn command() -> clap::Command {
-    with_exit_codes(Cli::command())
-}
-
-fn with_exit_codes(command: clap::Command) -> clap::Command {
-    // So that `--seed -1` is a wrong value, not an unknown option `-1`.
-    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
-        true if arg.get_long().is_some() => arg.allow_negative_numbers(true),
-        _ => arg,
-    });
-    let help = match command.get_after_help() {
-        Some(help) => format!("{help}\n\n{EXIT_CODES}"),
-        None => EXIT_CODES.to_owned(),
-    };
-    command.after_help(help).mut_subcommands(with_exit_codes)
 }
 
 /// Says what to write instead of options that are called as columns, for which clap would suggest others.
@@ -156,10 +113,6 @@ fn with_hints(command: clap::Command) -> clap::Command {
 }
 
 fn main() -> ExitCode {
-    let matches = with_hints(command()).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    report::exit_code(cli.global.mode().and_then(|mode| {
-        report::set_mode(mode);
-        cli.command.run()
-    }))
+    let command = with_hints(program::command::<Cli>());
+    program::main::<Cli>(command, |cli| &cli.global, |cli| cli.command.run())
 }

@@ -12,11 +12,10 @@ use anyhow::{Context, Result};
 use clap::Command;
 use clap::builder::Resettable;
 use clap_mangen::Man;
+use program::output::OutputFile;
+use program::report::{self, Summary};
 use roff::{Roff, roman};
 use serde::Serialize;
-
-use crate::common::output::OutputFile;
-use crate::common::report::{self, Summary};
 
 /// Prints the manual page of the program, or writes it and those of all subcommands to a folder.
 #[derive(clap::Args)]
@@ -68,7 +67,8 @@ fn write_pages(command: &Command, folder: &Path, files: &mut Vec<String>) -> Res
     files.push(path.display().to_string());
     let subcommands = command.get_subcommands();
     // The page of `help` would say nothing.
-    for subcommand in subcommands.filter(|command| command.get_name() != "help") {
+    let has_page = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
+    for subcommand in subcommands.filter(has_page) {
         write_pages(subcommand, folder, files)?;
     }
     Ok(())

@@ -9,9 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use new_kernel::{check_name, create};
+use program::report::{self, UsageError};
 use serde::Serialize;
-
-use crate::common::report::{self, UsageError};
 
 /// Writes a new crate with a GPU kernel: the kernel crate and its build script, a launch, tests on the
 /// CPU and in the simulator, an example and a benchmark.

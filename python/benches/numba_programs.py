@@ -1,6 +1,6 @@
 """The last step of each article in Numba CUDA, from arrays on the host to arrays on the host.
 
-The kernels are those of `benches/peers`, which are beside the ladders and the guide's page "From Numba". Arguments and
+The kernels are those of `benches/peers`, which are beside the ladders and the page "From Numba". Arguments and
 results are arrays in ordinary memory. Without a GPU: NUMBA_ENABLE_CUDASIM=1.
 """
 

@@ -35,6 +35,7 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--tests",
             "--package=gridstride",
             "--package=gridstride_cli",
+            "--package=gridstride_learn",
             "--features=gridstride/cuda,gridstride/simulator",
         ],
         &["lib", "test", "bin-test"],
@@ -47,6 +48,7 @@ const PARTS: [(&[&str], &[&str]); 4] = [
             "--examples",
             "--package=gridstride",
             "--package=gridstride_cli",
+            "--package=gridstride_learn",
             "--package=custom_aggregate",
             "--package=own_kernel",
             "--package=rust_cuda_style",
@@ -117,6 +119,7 @@ fn place(program: &Program) -> Option<String> {
         "test" if name == "repository" => return None,
         "test" => (TESTS, name.clone()),
         "lib" => (TESTS, format!("{name}-unit")),
+        "bin-test" if name == "gridstride_learn" => (TESTS, "learn-unit".to_owned()),
         "bin-test" => (TESTS, "cli-unit".to_owned()),
         "example" => (EXAMPLES, name.clone()),
         "bench" => (BENCHES, name.clone()),
@@ -197,6 +200,7 @@ mod tests {
             place("bench", "matmul"),
             place("bin", "gridstride"),
             place("bin-test", "gridstride"),
+            place("bin-test", "gridstride_learn"),
             place("bin", "custom_aggregate"),
         ];
         let expected = [
@@ -206,6 +210,7 @@ mod tests {
             "benches/matmul",
             "bin/gridstride",
             "tests/cli-unit",
+            "tests/learn-unit",
             "examples/custom_aggregate",
         ];
         assert_eq!(found, expected.map(|name| Some(name.to_owned())));

@@ -142,19 +142,19 @@ pub fn check(names: &[String]) -> Result<()> {
     let pages = pages()?;
     let library = fs::read_to_string(workspace().join("src/lib.rs"))?;
     for (name, page) in &pages {
-        let is_tested = library.contains(&format!("../docs/guide/{name}"));
+        let is_tested = library.contains(&format!("../{name}"));
         if let (Some(line), false) = (page.other_rust, is_tested) {
             let message = "neither a file under its name nor a doc test of src/lib.rs";
-            return Err(format!("docs/guide/{name}, line {line}: this Rust is {message}").into());
+            return Err(format!("{name}, line {line}: this Rust is {message}").into());
         }
-        let is_known = CRATES.iter().any(|known| known.page == name);
+        let is_known = CRATES.iter().any(|known| guide(known.page) == *name);
         if !page.files.is_empty() && !is_known {
-            return Err(format!("docs/guide/{name} has files of no known crate").into());
+            return Err(format!("{name} has files of no known crate").into());
         }
         for excerpt in &page.excerpts {
             excerpt
                 .check(&workspace())
-                .map_err(|error| format!("docs/guide/{name}, {error}"))?;
+                .map_err(|error| format!("{name}, {error}"))?;
         }
     }
     check_template(&pages)?;
@@ -164,7 +164,7 @@ pub fn check(names: &[String]) -> Result<()> {
     let has_device_compiler = has_device_compiler()?;
     for of_guide in CRATES.iter().filter(|known| is_chosen(known.name)) {
         let page = pages
-            .get(of_guide.page)
+            .get(&guide(of_guide.page))
             .ok_or_else(|| format!("there is no docs/guide/{}", of_guide.page))?;
         let files = files(of_guide, page)?;
         let folder = workspace().join("target/guide").join(of_guide.name);
@@ -183,7 +183,7 @@ pub fn check(names: &[String]) -> Result<()> {
 fn check_template(pages: &BTreeMap<String, Page>) -> Result<()> {
     let (name, others) = TEMPLATE;
     let page = pages
-        .get(name)
+        .get(&guide(name))
         .ok_or_else(|| format!("there is no docs/guide/{name}"))?;
     for (file, text) in ::new_kernel::files("row_sums", &Checkout::Beside) {
         let explained = page.files.iter().find(|(name, _)| *name == file);
@@ -257,16 +257,26 @@ impl Excerpt {
     }
 }
 
-/// All pages, by their names.
+/// The folders of pages, and how links in them name the folder of the repository.
+const FOLDERS: [(&str, &str); 2] = [("docs/guide", "../../"), ("learn", "../")];
+
+/// The path of a page of the guide.
+fn guide(name: &str) -> String {
+    format!("docs/guide/{name}")
+}
+
+/// All pages, by their paths in the repository.
 fn pages() -> Result<BTreeMap<String, Page>> {
     let mut pages = BTreeMap::new();
-    for entry in fs::read_dir(workspace().join("docs/guide"))? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".md") {
-            let page = Page::read(&fs::read_to_string(entry.path())?)
-                .map_err(|error| format!("docs/guide/{name}, {error}"))?;
-            pages.insert(name, page);
+    for (folder, root) in FOLDERS {
+        for entry in fs::read_dir(workspace().join(folder))? {
+            let entry = entry?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if name.ends_with(".md") {
+                let page = Page::read(&fs::read_to_string(entry.path())?, root)
+                    .map_err(|error| format!("{name}, {error}"))?;
+                pages.insert(name, page);
+            }
         }
     }
     Ok(pages)
@@ -274,7 +284,8 @@ fn pages() -> Result<BTreeMap<String, Page>> {
 
 impl Page {
     /// A file is a block whose heading, right above it, begins with a name in backquotes.
-    fn read(text: &str) -> Result<Page> {
+    /// `root` is how links name the folder of the repository.
+    fn read(text: &str, root: &str) -> Result<Page> {
         let mut page = Page::default();
         let mut heading = None;
         let mut above = "";
@@ -284,7 +295,7 @@ impl Page {
                 let block: Vec<&str> = (lines.by_ref().map(|(_, line)| line))
                     .take_while(|line| *line != "```")
                     .collect();
-                let source = linked_file(std::mem::take(&mut above));
+                let source = linked_file(std::mem::take(&mut above), root);
                 if let Some(name) = heading.take() {
                     page.files.push((name, block.join("\n") + "\n"));
                 } else if let Some(source) = source {
@@ -319,8 +330,9 @@ fn file_name(line: &str) -> Option<String> {
 }
 
 /// The file of the repository whose link is at the end of a line, before a colon.
-fn linked_file(line: &str) -> Option<String> {
-    let (_, source) = line.strip_suffix("):")?.rsplit_once("](../../")?;
+fn linked_file(line: &str, root: &str) -> Option<String> {
+    let (_, link) = line.strip_suffix("):")?.rsplit_once("](")?;
+    let source = link.strip_prefix(root)?;
     (!source.contains('#')).then(|| source.to_owned())
 }
 
@@ -476,7 +488,7 @@ fn main() {}
 
     #[test]
     fn a_file_has_its_name_above_it() {
-        let page = Page::read(PAGE).unwrap();
+        let page = Page::read(PAGE, "../../").unwrap();
         let text = "[package]\n\n[features]\n".to_owned();
         assert_eq!(page.files, [("Cargo.toml".to_owned(), text)]);
         assert_eq!(page.other_rust, Some(20));
@@ -487,7 +499,7 @@ fn main() {}
         let check = |code: &str| {
             let text =
                 format!("Rust, [`guide`](../../xtask/src/guide.rs):\n\n```rust\n{code}\n```\n");
-            let page = Page::read(&text).unwrap();
+            let page = Page::read(&text, "../../").unwrap();
             assert_eq!(page.other_rust, None);
             page.excerpts[0].check(&workspace())
         };
@@ -499,13 +511,15 @@ fn main() {}
 
     #[test]
     fn a_name_without_a_file_is_an_error() {
-        let error = Page::read("### `build.rs`\n\nCompiles:\n").err().unwrap();
+        let error = Page::read("### `build.rs`\n\nCompiles:\n", "../../")
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), "line 3: no file follows build.rs");
     }
 
     #[test]
     fn a_file_that_the_tree_lists_must_be_there() {
-        let page = Page::read(PAGE).unwrap();
+        let page = Page::read(PAGE, "../../").unwrap();
         let listed = [
             ".cargo/config.toml",
             "Cargo.toml",

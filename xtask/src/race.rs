@@ -9,7 +9,7 @@ const TESTS: [(&str, &str); 3] = [
     ("gridstride_simt", "--test race"),
     ("gridstride", "--lib --test kernels --test cuda_std"),
     // The kernels of the ladders.
-    ("gridstride_cli", "--bin gridstride"),
+    ("gridstride_learn", "--bin gridstride_learn"),
 ];
 
 /// The variables with which cargo compiles for the race detector.

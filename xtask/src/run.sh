@@ -63,7 +63,7 @@ case $mode in
         exec "$bundle/bin/xtask" bench --bundle "$bundle" "$@"
         ;;
     profile)
-        exec "$bundle/bin/xtask" profile --program "$bundle/bin/gridstride" "$@"
+        exec "$bundle/bin/xtask" profile --program "$bundle/bin/gridstride_learn" "$@"
         ;;
     examples)
         part=examples
@@ -92,16 +92,20 @@ for program in "$bundle/$part"/*; do
     name=$(basename "$program")
     if [ -n "$named" ]; then
         case $named in *" $name "*) ;; *) continue ;; esac
-    # A sanitizer has nothing to see in the tests of the program gridstride, which start it.
+    # A sanitizer has nothing to see in the tests that start a program.
     elif [ -n "$under" ]; then
-        case $name in cli) continue ;; esac
+        case $name in cli | learn) continue ;; esac
     fi
     ran=$((ran + 1))
     echo "== $mode: $name"
-    # As under cargo: in the folder of the package, where test data lies.
-    case $name in cli | cli-unit) folder=cli ;; *) folder=. ;; esac
+    # As under cargo: in the folder of the package, where test data lies, and with the path of its program.
+    case $name in
+        cli | cli-unit) folder=cli tested=gridstride ;;
+        learn | learn-unit) folder=learn tested=gridstride_learn ;;
+        *) folder=. tested=none ;;
+    esac
     # $under is a command with its options: it has to be split.
-    (cd "$folder" && $under "$program" "$@") || failed="$failed $name"
+    (cd "$folder" && env "CARGO_BIN_EXE_$tested=$bundle/bin/$tested" $under "$program" "$@") || failed="$failed $name"
 done
 if [ "$ran" -eq 0 ]; then
     echo "error: there is nothing to run in $bundle/$part" >&2

@@ -7,11 +7,11 @@ use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use files::records::{ColumnName, TableOptions};
 use gridstride::box_overlap::Algorithm;
+use program::report::UsageError;
 
 use crate::common::choice::{choice, choice_of};
 use crate::common::device_names::DeviceOptions;
 use crate::common::number_type::NumberType;
-use crate::common::report::UsageError;
 use crate::common::table_args::TableArgs;
 
 /// The largest --limit: a row of the matrix takes 64 MiB of memory.

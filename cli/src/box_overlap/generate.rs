@@ -6,14 +6,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use article_data::pipes::{Pipes, Segment};
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress;
+use program::report::{self, UsageError};
 use rayon::prelude::*;
 
 use super::args::Args;
 use crate::common::generated::{Generated, refuse_existing};
 use crate::common::number_type::NumberType;
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress;
-use crate::common::report::{self, UsageError};
 
 /// Segments whose lines are written in one go by a thread, and by all of them.
 const BLOCK: usize = 10_000;

@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use program::output::TemporaryFile;
 
 use super::args::Args;
-use crate::common::output::TemporaryFile;
 
 /// The files to read, one or two.
 pub struct Inputs(Vec<Input>);

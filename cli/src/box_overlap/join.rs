@@ -13,10 +13,10 @@ use files::memory::no_room;
 use files::records::{Header, TableOptions, line, sequential};
 use files::{Monitor, Texts, cannot_read, open};
 use gridstride::box_overlap::OverlapSlice;
+use program::output::OutputFile;
 
 use super::args::{Args, JoinKind};
 use super::inputs::{Input, Inputs};
-use crate::common::output::OutputFile;
 
 /// Appended to the name of a joined column that the second set has too.
 const SUFFIX: &[u8] = b"_set1";

@@ -21,11 +21,11 @@ use files::boxes::{self, Boxes, Number, Reading};
 use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlices};
 use ndarray::Array2;
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress::{self, phase, total_size};
+use program::report::{self, timed};
 
 use crate::common::number_type::NumberType;
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress::{self, phase, total_size};
-use crate::common::report::{self, timed};
 use args::Args;
 use inputs::Inputs;
 use join::Join;

@@ -5,9 +5,9 @@ use files::Texts;
 use files::records::add_cell;
 use gridstride::box_overlap::{OverlapSlice, Overlaps};
 use ndarray::Array2;
+use program::output::{NpyFile, OutputFile};
 
 use super::args::Args;
-use crate::common::output::{NpyFile, OutputFile};
 
 /// Pairs that the summary shows.
 const SHOWN: usize = 10;

@@ -7,12 +7,12 @@ use std::time::Duration;
 use files::boxes::Number;
 use gridstride::Device;
 use ndarray::Array2;
+use program::report::{self, PeakMemory, milliseconds};
 use serde::Serialize;
 
 use super::args::Args;
 use super::results::Results;
 use crate::common::device_summary::{DeviceSummary, listed};
-use crate::common::report::{self, PeakMemory, milliseconds};
 
 /// The parts of a run.
 #[derive(Default)]

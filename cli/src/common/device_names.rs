@@ -4,8 +4,7 @@ use std::str::FromStr;
 
 use clap::builder::ValueParserFactory;
 use gridstride::{Device, Error, Result};
-
-use super::device_name::{DeviceName, DeviceParser, named};
+use program::device_name::{DeviceName, DeviceParser, named};
 
 /// The word for all GPUs.
 const GPUS: &str = "gpus";

@@ -4,9 +4,8 @@ use std::fmt::{Result, Write};
 use std::path::Path;
 
 use anyhow::bail;
+use program::report::Summary;
 use serde::Serialize;
-
-use super::report::Summary;
 
 /// Files that were made, of so many rows each.
 #[derive(Serialize)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use gridstride::Device;
+use program::report::timed;
 
 use super::device_names::DeviceNames;
-use super::report::timed;
 
 /// What was read, the devices, and how long each took.
 pub struct Opened<V> {

@@ -3,8 +3,7 @@
 use std::fmt::Display;
 
 use anyhow::{Result, bail};
-
-use super::report::UsageError;
+use program::report::UsageError;
 
 /// Refuses the list of an option that has a value twice: the results of equal values could not be told
 /// apart.

@@ -2,8 +2,7 @@
 
 use anyhow::{Result, bail};
 use files::records::{ColumnName, TableOptions};
-
-use super::report::UsageError;
+use program::report::UsageError;
 
 /// Options of subcommands that read CSV.
 #[derive(clap::Args, Clone, Debug)]

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use gridstride::device::{Buffer, DeviceKind};
 use gridstride::{Device, Result};
 use indicatif::ProgressBar;
+use program::report::{milliseconds, per_second};
 use serde::Serialize;
-
-use crate::common::report::{milliseconds, per_second};
 
 /// Timed rounds, of which the median counts, after one that is not timed.
 const TIMED: usize = 7;

@@ -12,9 +12,9 @@ mod summary;
 use anyhow::Result;
 use gridstride::device::DriverState;
 use gridstride::{Device, Error};
+use program::progress;
+use program::report;
 
-use crate::common::progress;
-use crate::common::report;
 use copies::Copies;
 use diagnosis::{Problem, diagnose, unmeasured, unusable};
 use facts::Facts;

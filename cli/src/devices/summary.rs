@@ -4,13 +4,13 @@ use std::fmt::{Result, Write};
 
 use gridstride::Device;
 use gridstride::device::DeviceKind;
+use program::report;
 use serde::Serialize;
 
 use super::copies::Copies;
 use super::diagnosis::Problem;
 use super::facts::Facts;
 use crate::common::host::Host;
-use crate::common::report;
 
 /// What is there, and what is not.
 #[derive(Serialize)]

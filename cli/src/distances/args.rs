@@ -6,12 +6,12 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use gridstride::distances::Metric;
+use program::output::{Format, endings};
+use program::report::UsageError;
 
 use crate::common::choice::{choice, choice_of};
 use crate::common::device_names::DeviceOptions;
 use crate::common::number_type::NumberType;
-use crate::common::output::{Format, endings};
-use crate::common::report::UsageError;
 
 /// The types in which to compute.
 const TYPES: [NumberType; 2] = [NumberType::F32, NumberType::F64];

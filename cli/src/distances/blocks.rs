@@ -9,9 +9,9 @@ use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, Distances, Metric};
 use ndarray::{Array2, s};
+use program::report::timed;
 
 use super::rows::Rows;
-use crate::common::report::timed;
 
 /// Distances that are in memory together, at least.
 const TOGETHER: usize = 1 << 24;

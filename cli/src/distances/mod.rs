@@ -22,12 +22,12 @@ use files::Monitor;
 use files::npy::NpyReader;
 use gridstride::Device;
 use gridstride::distances::Component;
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress::{self, phase};
+use program::report::{self, UsageError, timed};
 
 use crate::common::number_type::NumberType;
 use crate::common::opening::open_while_reading;
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress::{self, phase};
-use crate::common::report::{self, UsageError, timed};
 use args::Args;
 use blocks::{Block, Blocks};
 use names::Names;

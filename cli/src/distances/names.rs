@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use files::Monitor;
 use gridstride::Number;
+use program::report::warn;
 
 use super::args::Args;
 use super::rows::{RowSet, Rows};
-use crate::common::report::warn;
 
 /// The names of the rows and columns of the result.
 pub struct Names {

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::Result;
 use gridstride::distances::Nearest;
 use ndarray::ArrayView2;
+use program::output::{DistanceTable, Format, NpyFile, OutputFile, add_name};
 
 use super::names::Names;
-use crate::common::output::{DistanceTable, Format, NpyFile, OutputFile, add_name};
 
 /// Neighbours of a text, unless a row has more.
 const TOGETHER: usize = 1 << 16;

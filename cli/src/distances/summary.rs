@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use files::text::visible;
 use gridstride::{Choice, Device, Number};
+use program::report::{self, PeakMemory, Range, milliseconds};
 use serde::Serialize;
 
 use super::args::Args;
@@ -14,7 +15,6 @@ use super::nearest::{Near, Nearest};
 use super::rows::{self, Rows};
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::name_width::name_width;
-use crate::common::report::{self, PeakMemory, Range, milliseconds};
 
 /// The parts of a run.
 #[derive(Default)]

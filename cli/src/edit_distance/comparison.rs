@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
+use program::output::{OutputFile, add_name};
 
 use super::records::Pairs;
-use crate::common::output::{OutputFile, add_name};
 use crate::common::spearman::spearman;
 
 /// Pairs whose lines a thread writes in one go.

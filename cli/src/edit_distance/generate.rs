@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use checks::random::Random;
 use files::memory::room_for;
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress;
+use program::report::{self, UsageError};
 use rayon::prelude::*;
 
 use super::args::Args;
 use super::records::pairs_of_group;
 use crate::common::generated::{Generated, refuse_existing};
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress;
-use crate::common::report::{self, UsageError};
 
 const LETTERS: &[u8; 4] = b"ACGT";
 

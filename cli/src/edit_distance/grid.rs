@@ -5,13 +5,13 @@ use std::fmt::Write;
 use anyhow::Result;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Alphabet, Tables};
+use program::output::OutputFile;
+use program::progress;
 use serde::Serialize;
 
 use super::args::Args;
 use super::estimates::Estimates;
 use super::records::Pairs;
-use crate::common::output::OutputFile;
-use crate::common::progress;
 use crate::common::spearman::spearman;
 use crate::tensor_sketch::args::Windows;
 

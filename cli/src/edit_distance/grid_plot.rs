@@ -4,9 +4,9 @@ use anyhow::Result;
 use colors::LINES;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use program::axis::{decimals, whole_label};
 
 use super::grid::{Point, Spread};
-use crate::common::axis::{decimals, whole_label};
 
 /// Sizes in pixels: all, the title, the legend on the right and a line of it. The height grows with
 /// the legend.

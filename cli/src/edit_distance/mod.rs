@@ -25,12 +25,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use files::sequences::{Needed, Short};
 use gridstride::tensor_sketch::{Alphabet, Tables};
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress::phase;
+use program::report::{self, UsageError, timed, warn};
 
 use crate::common::opening::open_while_reading;
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress::phase;
 use crate::common::repeated::refuse_repeated;
-use crate::common::report::{self, UsageError, timed, warn};
 use crate::tensor_sketch::args::Windows;
 use args::Args;
 use comparison::Comparison;

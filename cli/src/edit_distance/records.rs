@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail};
 use files::Monitor;
 use files::memory::{make_room, room_for};
 use gridstride::sequences::{Alphabet, Sequences};
+use program::progress;
+use program::report::warn;
+use program::sequences::{letters, read_records};
 
 use super::args::Args;
-use crate::common::progress;
-use crate::common::report::warn;
-use crate::common::sequences::{letters, read_records};
 
 /// Returns all pairs of a group of `size` sequences, as indices within the group.
 pub fn pairs_of_group(size: usize) -> impl Iterator<Item = (usize, usize)> {

@@ -6,9 +6,9 @@ use anyhow::Result;
 use colors::{BLUE, VERMILION};
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use program::axis::{short_label, whole_label};
 
 use super::comparison::Comparison;
-use crate::common::axis::{short_label, whole_label};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gridstride::Device;
+use program::report::{self, PeakMemory, Range, milliseconds, per_second};
 use serde::Serialize;
 
 use super::args::Args;
@@ -13,7 +14,6 @@ use super::grid::Point;
 use super::records::Pairs;
 use super::tables::{write_grid, write_pairs};
 use crate::common::device_summary::{DeviceSummary, listed};
-use crate::common::report::{self, PeakMemory, Range, milliseconds, per_second};
 
 /// Pairs that are shown.
 const SHOWN: usize = 10;

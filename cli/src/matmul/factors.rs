@@ -9,11 +9,11 @@ use gridstride::device::{DeviceArray, DeviceView};
 use gridstride::{Choice, Device};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, Ix2};
+use program::progress;
 
 use super::args::Args;
 use crate::common::host::free_memory;
 use crate::common::number_type::NumberType;
-use crate::common::progress;
 
 /// The matrices in the type in which they are multiplied.
 pub enum AnyFactors {

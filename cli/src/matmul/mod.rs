@@ -15,11 +15,11 @@ use anyhow::Result;
 use checks::matmul::{Check, Real};
 use gridstride::Device;
 use gridstride::matmul::MatMul;
+use program::output::{Format, NpyFile, check_outputs};
+use program::progress::{phase, spinner};
+use program::report::{self, timed};
 
 use crate::common::opening::open_while_reading;
-use crate::common::output::{Format, NpyFile, check_outputs};
-use crate::common::progress::{phase, spinner};
-use crate::common::report::{self, timed};
 use args::Args;
 use factors::{AnyFactors, Factors};
 use summary::{Run, Summary, Times};

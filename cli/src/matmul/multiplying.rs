@@ -9,10 +9,10 @@ use gridstride::device::DeviceKind;
 use gridstride::matmul::MatMul;
 use indicatif::ProgressBar;
 use ndarray::Array2;
+use program::progress;
 
 use super::args::Args;
 use super::factors::Factors;
-use crate::common::progress;
 
 /// C, and how long calls took from matrices of the host to C there.
 pub struct Product<T: Real> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use checks::matmul::{Checked, Real};
 use gridstride::device::DeviceKind;
 use gridstride::{Choice, Device, Number};
+use program::report::{self, PeakMemory, milliseconds, per_second};
 use serde::Serialize;
 
 use super::args::Args;
@@ -13,7 +14,6 @@ use super::factors::{Factor, Factors};
 use super::multiplying::{Product, operations};
 use crate::common::device_summary::DeviceSummary;
 use crate::common::number_type::NumberType;
-use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
 /// The parts of a run besides the product.
 #[derive(Default)]

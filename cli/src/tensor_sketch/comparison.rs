@@ -8,6 +8,8 @@ use gridstride::Device;
 use gridstride::distances::{Component, pairwise};
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
+use program::output::{DistanceTable, OutputFile};
+use program::progress::phase;
 use serde::Serialize;
 
 use super::args::Args;
@@ -18,8 +20,6 @@ use super::tree::{
     rooted_at_midpoint,
 };
 use crate::common::name_width::name_width;
-use crate::common::output::{DistanceTable, OutputFile};
-use crate::common::progress::phase;
 
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;

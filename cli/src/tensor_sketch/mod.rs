@@ -26,9 +26,9 @@ use files::sequences::{Needed, SHOWN_NAME};
 use files::text::shortened;
 use gridstride::distances;
 use gridstride::tensor_sketch::{Alphabet, Entry, Form, Tables, TensorSketch};
+use program::output::{Format, NpyFile, check_outputs};
+use program::report::{self, UsageError, timed, warn};
 
-use crate::common::output::{Format, NpyFile, check_outputs};
-use crate::common::report::{self, UsageError, timed, warn};
 use args::{Args, Windows};
 use comparison::Outputs;
 use results::Results;

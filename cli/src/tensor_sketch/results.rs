@@ -5,10 +5,10 @@ use files::memory::make_room;
 use files::sequences::Short;
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView2};
+use program::output::NpyFile;
 
 use super::means::Means;
 use super::window_lists::WindowLists;
-use crate::common::output::NpyFile;
 
 /// Sketches that the summary shows.
 const SHOWN: usize = 20;

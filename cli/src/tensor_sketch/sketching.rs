@@ -17,14 +17,14 @@ use gridstride::Device;
 use gridstride::tensor_sketch::{Alphabet, Entry, NamedAlphabet, TensorSketch};
 use indicatif::{HumanCount, ProgressBar};
 use ndarray::Array2;
+use program::progress::{self, total_size};
+use program::report::{timed, warn};
+use program::sequences::{letters, with_file};
 
 use super::args::Args;
 use super::results::{Name, Results};
 use super::sessions::Sessions;
 use super::windows::{Found, Windows};
-use crate::common::progress::{self, total_size};
-use crate::common::report::{timed, warn};
-use crate::common::sequences::{letters, with_file};
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;

@@ -7,6 +7,7 @@ use files::sequences::Short;
 use files::text::visible;
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, TensorSketch};
+use program::report::{self, PeakMemory, milliseconds, per_second};
 use serde::Serialize;
 
 use super::args::Args;
@@ -16,7 +17,6 @@ use super::sketching::Times;
 use super::window_lists;
 use crate::common::device_summary::{DeviceSummary, listed};
 use crate::common::name_width::name_width;
-use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
 /// Values of a sketch that are shown.
 const SHOWN_VALUES: usize = 4;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use files::text::visible;
+use program::output::{Compression, OutputFile, endings};
 
 use super::args::Args;
-use crate::common::output::{Compression, OutputFile, endings};
 
 /// Text that is written in one go.
 const BLOCK: usize = 1 << 16;

@@ -8,10 +8,10 @@ use files::records::TableOptions;
 use files::time::{self, Every, TimeUnit};
 use gridstride::time_series::{Duplicates, Fills, Method, Nan, Order, Singletons, TimeBuckets};
 use jiff::tz::TimeZone;
+use program::report::UsageError;
 
 use crate::common::choice::{choice, parsed};
 use crate::common::device_names::DeviceOptions;
-use crate::common::report::UsageError;
 use crate::common::table_args::TableArgs;
 
 /// Aggregates the time series of a CSV file in buckets of time.

@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::Result;
 use checks::random::Random;
 use files::time::{SECOND, timestamp};
+use program::output::OutputFile;
+use program::progress;
+use program::report;
 
 use crate::common::generated::Generated;
-use crate::common::output::OutputFile;
-use crate::common::progress;
-use crate::common::report;
 
 const ROOMS: [&str; 3] = ["kitchen", "cellar", "attic"];
 

@@ -24,14 +24,14 @@ use files::points::{Column, Demands, Rows};
 use files::time::Every;
 use gridstride::Choice;
 use ndarray::aview1;
+use program::output::{Format, OutputFile, check_outputs};
+use program::progress::{phase, reading};
+use program::report::{self, UsageError, timed};
 
 use crate::common::choice::message;
 use crate::common::generated::refuse_existing;
 use crate::common::opening::open_while_reading;
-use crate::common::output::{Format, OutputFile, check_outputs};
-use crate::common::progress::{phase, reading};
 use crate::common::repeated::refuse_repeated;
-use crate::common::report::{self, UsageError, timed};
 use args::Args;
 use series::Series;
 use summary::{Run, Summary, Times};

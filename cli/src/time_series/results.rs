@@ -6,12 +6,12 @@ use anyhow::Result;
 use files::records::add_cell;
 use files::time::timestamp;
 use gridstride::time_series::Aggregates;
+use program::output::OutputFile;
+use program::progress;
 
 use super::args::TimeFormat;
 use super::number;
 use super::series::Series;
-use crate::common::output::OutputFile;
-use crate::common::progress;
 
 /// Buckets that a thread makes text of in one go.
 const BLOCK: usize = 1 << 12;

@@ -9,6 +9,7 @@ use files::text::shortened;
 use files::time::{Every, TimeUnit, timestamp};
 use gridstride::time_series::Aggregates;
 use gridstride::{Choice, Device};
+use program::report::{self, PeakMemory, milliseconds, per_second};
 use serde::Serialize;
 
 use super::args::Args;
@@ -16,7 +17,6 @@ use super::number::rounded;
 use super::results::series_of;
 use super::series::Series;
 use crate::common::device_summary::{DeviceSummary, listed};
-use crate::common::report::{self, PeakMemory, milliseconds, per_second};
 
 /// Buckets that are shown.
 const SHOWN: usize = 10;

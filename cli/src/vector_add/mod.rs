@@ -16,10 +16,10 @@ use files::memory::room_for;
 use gridstride::pipeline::{Pipeline, add};
 use indicatif::ProgressBar;
 use ndarray::{Array1, ArrayView1, Zip};
+use program::progress;
+use program::report;
 
 use crate::common::device_names::DeviceNames;
-use crate::common::progress;
-use crate::common::report;
 use summary::Summary;
 
 /// Adds two vectors of random integers into one of f64, in chunks that go to the device and back on

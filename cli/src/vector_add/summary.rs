@@ -4,10 +4,10 @@ use std::fmt::{Result, Write};
 use std::time::Duration;
 
 use gridstride::Device;
+use program::report::{self, milliseconds, per_second};
 use serde::Serialize;
 
 use crate::common::device_summary::DeviceSummary;
-use crate::common::report::{self, milliseconds, per_second};
 
 /// Bytes that are copied for a sum: two i32 and an f64.
 const BYTES: usize = 16;

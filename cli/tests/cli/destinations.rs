@@ -160,7 +160,6 @@ fn pictures_of_pixels() {
         (&["tensor-sketch", LAMBDA, LAMBDA, LAMBDA], "--plot"),
         (&["tensor-sketch", LAMBDA, LAMBDA, LAMBDA], "--plot-tree"),
         (&["edit-distance", &a, &b, "--device", "cpu"], "--plot"),
-        (&["ladder", "vector-add", "--device", "cpu"], "--plot"),
     ] {
         let [png, svg] = ["a.PNG", "a.svg"].map(|name| folder.argument(name));
         succeed(run(arguments, option, &png));

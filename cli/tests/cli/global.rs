@@ -25,7 +25,7 @@ const COMPUTING: [&str; 7] = [
 ];
 
 /// Subcommands, with arguments of a short run that succeeds.
-const RUNS: [&[&str]; 9] = [
+const RUNS: [&[&str]; 8] = [
     &[
         "tensor-sketch",
         "--dim",
@@ -41,16 +41,6 @@ const RUNS: [&[&str]; 9] = [
     &["matmul", "--device", "simulator", "--m", "10"],
     &["time-series", "--every", "1d", ROOMS],
     &["vector-add", "--n", "1000", "--device", "cpu"],
-    &[
-        "ladder",
-        "--device",
-        "simulator",
-        "block-shape",
-        "--rows",
-        "40",
-        "--inner",
-        "9",
-    ],
     &["devices"],
     &["devices", "--measure"],
 ];
@@ -76,17 +66,6 @@ fn quiet_runs_print_nothing() {
         let said = "--json cannot be used with --quiet";
         Program(arguments[0]).refuse_options(&arguments[1..], &[said]);
     }
-    // Grids have at most so many blocks of one column.
-    let columns = ["block-shape", "--columns", "65536"];
-    Program("ladder").refuse_usage(&columns, "65536 is not in 1..=65535");
-    for options in [
-        &["--no-cpu", "matmul", "--whole-cpu"][..],
-        &["matmul", "--no-cpu", "--whole-cpu"],
-    ] {
-        Program("ladder").refuse_options(options, &["--no-cpu cannot be used with --whole-cpu"]);
-    }
-    let seeded = ["tensor-sketch", "--fasta", "a.fa", "--seed", "1"];
-    Program("ladder").refuse_options(&seeded, &["--seed cannot be used with --fasta"]);
 }
 
 #[test]
@@ -110,10 +89,6 @@ fn devices_that_are_not_there_are_referred_to_the_diagnosis() {
             Program("vector-add").refuse(&["--device", "gpus"], &["device gpus cannot be used"])
         }
     }
-    Program("ladder").refuse_usage(
-        &["--device", "gpu", "matmul"],
-        "possible are auto, cpu, cuda",
-    );
 }
 
 #[test]
@@ -126,7 +101,6 @@ fn every_help_has_groups_examples_and_exit_codes() {
         "matmul",
         "time-series",
         "vector-add",
-        "ladder",
     ] {
         let help = Program(command).succeed(&["--help"]);
         let example = format!("Examples:\n  gridstride {command}");
@@ -139,7 +113,7 @@ fn every_help_has_groups_examples_and_exit_codes() {
                 "Exit codes:\n  0  ",
             ],
         );
-        // Beside the groups there is --help alone, and in a ladder the list of ladders.
+        // Beside the groups there is --help alone.
         let ungrouped = help.split("\nOptions:\n").nth(1).unwrap();
         let ungrouped = ungrouped.split("\n\n").next().unwrap();
         assert_eq!(ungrouped.matches("--").count(), 1, "{ungrouped}");
@@ -151,8 +125,7 @@ fn every_help_has_groups_examples_and_exit_codes() {
             .filter(|word| word.starts_with("--"))
         {
             let is_there = help.matches(&format!("  {option} ")).count() > 0
-                || help.contains(&format!("  {option}\n"))
-                || command == "ladder" && option == "--sweep";
+                || help.contains(&format!("  {option}\n"));
             assert!(is_there, "{command} {option}");
         }
     }
@@ -167,7 +140,6 @@ fn usage_errors_exit_with_2() {
         ("tensor-sketch", &[]),
         ("completions", &["tcsh"]),
         ("devices", &["cpu"]),
-        ("ladder", &[]),
     ] {
         Program(command).refuse_usage(arguments, "--help");
     }
@@ -218,7 +190,7 @@ fn manual_pages_are_roff() {
     for page in [
         "gridstride.1",
         "gridstride-matmul.1",
-        "gridstride-ladder-vector-add.1",
+        "gridstride-vector-add.1",
         "gridstride-man.1",
     ] {
         assert!(
@@ -226,7 +198,10 @@ fn manual_pages_are_roff() {
             "{listed}"
         );
     }
-    assert!(!listed.contains("help"), "{listed}");
+    assert!(
+        !listed.contains("help") && !listed.contains("ladder"),
+        "{listed}"
+    );
     let main = Program("man").succeed(&NONE);
     assert_eq!(fs::read_to_string(names[0]).unwrap(), main);
     for name in names {
@@ -270,11 +245,7 @@ fn scripts_and_pages_are_no_objects() {
 #[test]
 fn shells_complete_devices() {
     let script = Program("completions").succeed(&["bash"]);
-    let commands = COMPUTING.map(|command| (command, "auto cpu cuda gpus simulator"));
-    for (command, names) in [("ladder", "auto cpu cuda simulator")]
-        .iter()
-        .chain(&commands)
-    {
+    for command in COMPUTING {
         // Names of different versions of clap_complete.
         let names_of_parts = ["__", "__subcmd__"]
             .map(|part| format!("gridstride{part}{})\n", command.replace('-', part)));
@@ -283,11 +254,24 @@ fn shells_complete_devices() {
             .find_map(|name| script.split(name).nth(1));
         let device = options.unwrap().split("--device)").nth(1).unwrap();
         let line = device.trim_start().lines().next().unwrap();
-        says(line, &[&format!("compgen -W \"{names}\"")]);
+        says(
+            line,
+            &[&format!("compgen -W \"auto cpu cuda gpus simulator\"")],
+        );
         // There are others, such as cuda:1.
         let help = Program(command).succeed(&["--help"]);
         assert!(!help.contains("possible values: auto"), "{command}");
     }
+}
+
+#[test]
+fn ladders_are_another_program() {
+    let said = "cargo run --release -p gridstride_learn -- matmul --runs 3\n";
+    let ladder = Program("ladder");
+    ladder.refuse_options(&["matmul", "--runs", "3"], &[said]);
+    let help = Program("--help").succeed(&NONE);
+    let script = Program("completions").succeed(&["bash"]);
+    assert!(!help.contains("ladder") && !script.contains("ladder"));
 }
 
 #[test]
@@ -330,11 +314,6 @@ fn negative_numbers_are_values() {
             &["time-series", "--every", "-1s", "a.csv"],
             "not a duration as 200ms",
         ),
-        (&["ladder", "matmul", "--runs", "0"], "0 is not in 1.."),
-        (
-            &["ladder", "matmul", "--runs", "-1"],
-            "invalid value '-1' for '--runs <R>'",
-        ),
     ] {
         Program(line[0]).refuse_usage(&line[1..], said);
     }
@@ -366,19 +345,4 @@ fn devices_without_a_gpu() {
     for (line, start) in lines[1..].iter().zip(["  reason: ", "  remedy: "]) {
         assert!(line.starts_with(start) && line.ends_with('.'), "{line}");
     }
-}
-
-/// Sweeps need kernels, which the CPU does not run.
-#[test]
-fn sweeps_on_the_cpu() {
-    let ladder = Program("ladder");
-    let options = ["box-overlap", "--sweep", "--boxes", "40", "--device", "cpu"];
-    let output = ladder.run(&options);
-    assert!(output.status.success());
-    let said = String::from_utf8(output.stderr).unwrap();
-    says(
-        &said,
-        &["warning: --sweep is left out", "--device cuda or simulator"],
-    );
-    assert_eq!(said.lines().count(), 1);
 }

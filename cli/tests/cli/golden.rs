@@ -1,19 +1,6 @@
-//! Golden outputs: the files and the `--json` of runs with small inputs, on every device, against
-//! files in `tests/golden`.
-//!
-//! After a deliberate change of outputs, `GRIDSTRIDE_REWRITE_GOLDEN=1 cargo test -p gridstride_cli
-//! golden::` writes those files from the first device. The tests fail then in any case: look at the
-//! difference, and run them again without the variable.
-//!
-//! Inputs are chosen so that most results are exact: whole numbers, comparisons, and sums of
-//! multiples of 1/4. The files of these cases have to be the same byte for byte. The other cases
-//! derive how far a number may be from the golden one; whole numbers and all text are compared byte
-//! for byte there too. Times, rates and devices are masked in the JSON.
+//! Golden outputs: see `program_tests::golden`.
 
-mod case;
-mod compare;
-
-use case::{Case, On, check_all};
+use program_tests::golden::{Case, On, check_all};
 
 /// The unit roundoff of each type.
 const U32: f64 = f32::EPSILON as f64 / 2.0;
@@ -261,48 +248,6 @@ fn vector_add() {
         "vector_add",
         "vector-add --elements 1000 --streams 1,3 --repeat 1",
     )
-    .check();
-}
-
-/// The versions, and what is said of them. The program compares every result itself.
-#[test]
-fn ladder() {
-    let ladders = [
-        (
-            "ladder_tensor_sketch",
-            "ladder tensor-sketch --sequences 5 --letters 200 --runs 1",
-        ),
-        (
-            "ladder_box_overlap",
-            "ladder box-overlap --boxes 40 --runs 1",
-        ),
-        (
-            "ladder_matmul",
-            "ladder matmul --m 20 --k 9 --n 17 --runs 1",
-        ),
-        (
-            "ladder_block_shape",
-            "ladder block-shape --rows 40 --inner 9 --columns 10 --runs 1",
-        ),
-        (
-            "ladder_vector_add",
-            "ladder vector-add --elements 1000 --runs 1",
-        ),
-        (
-            "ladder_timestamps",
-            "ladder timestamps --points 1000 --runs 1",
-        ),
-    ];
-    check_all(ladders.map(|(name, line)| Case::new(name, line).on(On::Kernels)));
-}
-
-#[test]
-fn ladder_on_the_cpu() {
-    Case::new(
-        "ladder_on_the_cpu",
-        "ladder matmul --m 20 --k 9 --n 17 --runs 1",
-    )
-    .on(On::Cpu)
     .check();
 }
 

@@ -407,14 +407,6 @@ fn quotes_that_are_not_closed() {
     Program("box-overlap").refuse(&join, &[&said("header.csv: line 1")]);
 }
 
-/// Although `auto` without a GPU stands for the CPU and the simulator.
-#[test]
-fn ladders_read_stdin_once() {
-    let options = ["tensor-sketch", "--no-cpu", "--runs", "1", "--fasta", "-"];
-    let printed = Program("ladder").read(&options, b">a\nACGTACGTACGT\n>b\nACGGT\n");
-    says(&printed, &["2 sequences, 17 letters"]);
-}
-
 /// An error in a compressed table names the line, and rows before it are checked first.
 #[test]
 fn lines_of_damaged_tables() {

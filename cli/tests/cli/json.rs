@@ -1,12 +1,12 @@
 //! `--json` of every subcommand: its numbers are those of the output files, and the guide lists all
 //! keys.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use gridstride::Device;
 use ndarray::{Array2, array};
 use ndarray_npy::{read_npy, write_npy};
+use program_tests::keys;
 use serde_json::{Value, json};
 
 use crate::new::folder_with_checkout;
@@ -18,60 +18,11 @@ const WELDS: &str = "../examples/data/pipes/set1.csv";
 const SEGMENTS: &str = "../examples/data/pipes/set2.csv";
 const ROOMS: &str = "../examples/data/rooms.csv";
 
-/// Returns the keys in a section of the guide: they begin its bullets.
-fn listed(section: &str) -> BTreeSet<String> {
-    let mut keys = BTreeSet::new();
-    let mut text = PAGE.split(&format!("# {section}\n")).nth(1).expect(section);
-    text = text.split("\n#").next().unwrap_or_default();
-    for bullet in text.split("\n- ").skip(1) {
-        let (names, _) = bullet.split_once(':').expect(bullet);
-        let names = names.split('`').skip(1).step_by(2);
-        keys.extend(names.map(str::to_owned));
-    }
-    assert!(!keys.is_empty(), "{section}");
-    keys
-}
-
-/// Returns the keys of all values that are not objects, as the guide writes them.
-fn keys(value: &Value, path: &str) -> BTreeSet<String> {
-    match value {
-        Value::Object(entries) => {
-            let dot = if path.is_empty() { "" } else { "." };
-            let entries = entries.iter();
-            entries
-                .flat_map(|(key, value)| keys(value, &format!("{path}{dot}{key}")))
-                .collect()
-        }
-        Value::Array(items) if items.iter().any(Value::is_object) => items
-            .iter()
-            .flat_map(|item| keys(item, &format!("{path}[]")))
-            .collect(),
-        _ => [path.to_owned()].into(),
-    }
-}
-
 /// Expects exactly the keys that the guide has for a subcommand, in runs that together have them
 /// all.
 #[track_caller]
 fn check_keys(section: &str, runs: &[&Value]) {
-    let found: BTreeSet<_> = runs.iter().flat_map(|run| keys(run, "")).collect();
-    let own = listed(section);
-    let common = listed("Keys of `--json`");
-    let unlisted: Vec<_> = found
-        .iter()
-        .filter(|key| !own.contains(*key) && !common.contains(*key) && !is_null(runs, key))
-        .collect();
-    let missing: Vec<_> = own.difference(&found).collect();
-    assert!(
-        unlisted.is_empty() && missing.is_empty(),
-        "not in the guide: {unlisted:?}, only there: {missing:?}"
-    );
-}
-
-/// Whether a key is null in a run: its object is in another.
-fn is_null(runs: &[&Value], key: &str) -> bool {
-    runs.iter()
-        .any(|run| run.get(key).is_some_and(Value::is_null))
+    keys::check(PAGE, &[section, "Keys of `--json`"], runs);
 }
 
 #[test]
@@ -368,36 +319,6 @@ fn vectors() {
         .unwrap();
     assert!((rate * time * 1e-3 / 16_000.0 - 1.0).abs() < 1e-9);
     check_keys("vector-add", &[&found]);
-}
-
-#[test]
-fn ladders() {
-    const PROGRAM: Program = Program("ladder");
-    let found = PROGRAM.json(&[
-        "--device",
-        "simulator",
-        "box-overlap",
-        "--boxes",
-        "10",
-        "--sweep",
-    ]);
-    let ladder = &found["ladders"][0];
-    assert!(
-        ladder["device"]
-            .as_str()
-            .unwrap()
-            .starts_with("simulator: ")
-    );
-    assert_eq!(ladder["rows"][0]["version"], "plain");
-    assert_eq!(ladder["rows"][0]["speed_up"], 1.0);
-    assert_eq!(ladder["rows"][0]["clock"], "whole-call");
-    assert_eq!(ladder["rows"][2]["clock"], "kernel");
-    assert_eq!(ladder["rows"][2]["occupancy"], 1.0);
-    let sweep = &ladder["sweeps"][0];
-    let threads = sweep["values"].as_array().unwrap().len();
-    let times = sweep["lines"][0]["times_ms"].as_array().unwrap();
-    assert_eq!((threads, times.len()), (64, 64));
-    check_keys("ladder", &[&found]);
 }
 
 #[test]

@@ -13,11 +13,11 @@ mod new;
 mod outputs;
 mod paths;
 mod plots;
-mod program;
 mod several_devices;
 mod tables;
 mod tensor_sketch;
 mod time_series;
 mod vector_add;
 
+use program_tests::program;
 use test_support as common;

@@ -10,7 +10,7 @@ use std::{fs, thread};
 use ndarray::Array2;
 use ndarray_npy::write_npy;
 
-use crate::program::{Folder, Program, says};
+use crate::program::{Folder, Program, says, shell};
 
 /// Arguments by which each subcommand writes more than 8 KiB to `out`.
 const WRITING: [&[&str]; 12] = [
@@ -112,24 +112,6 @@ fn with_inputs(arguments: &[&str], inputs: &Folder) -> Vec<String> {
         .collect()
 }
 
-/// Returns a shell that begins with `commands` and becomes the program, with paths of the data and
-/// with the folder of the test as its own.
-fn shell(commands: &str, arguments: &[impl AsRef<str>], folder: &Folder) -> Command {
-    let data = fs::canonicalize("../examples/data").unwrap();
-    let data = data.to_str().unwrap();
-    let arguments = arguments
-        .iter()
-        .map(|text| text.as_ref().replace("../examples/data", data));
-    let program = Program("").command(&[""; 0]);
-    let mut command = Command::new("sh");
-    let script = format!("{commands}; exec \"$@\"");
-    command
-        .args(["-c", &script, "sh"])
-        .arg(program.get_program());
-    command.args(arguments).current_dir(folder.0.path());
-    command
-}
-
 #[test]
 fn full_disks() {
     let inputs = inputs();
@@ -165,34 +147,17 @@ fn full_disks() {
 #[test]
 #[cfg(target_os = "linux")]
 fn sizes_beyond_the_memory() {
-    let ladder = |options: &[&'static str]| {
-        [&["ladder"], options, &["--device", "cpu", "--plot", "out"]].concat()
-    };
-    for (arguments, said) in [
-        (
-            vec![
-                "edit-distance",
-                "--generate",
-                "1",
-                "--length",
-                "4294967296",
-                "out",
-            ],
-            "choose a smaller --length or --group",
-        ),
-        (
-            ladder(&["vector-add", "--elements", "1000000000"]),
-            "lower --elements",
-        ),
-        (
-            ladder(&["tensor-sketch", "--letters", "2000000000"]),
-            "lower --letters",
-        ),
-        (
-            ladder(&["matmul", "--m", "30000", "--k", "30000", "--n", "1"]),
-            "choose smaller sizes",
-        ),
-    ] {
+    for (arguments, said) in [(
+        vec![
+            "edit-distance",
+            "--generate",
+            "1",
+            "--length",
+            "4294967296",
+            "out",
+        ],
+        "choose a smaller --length or --group",
+    )] {
         let folder = Folder::new();
         // 1.5 GB of addresses.
         let output = shell("ulimit -v 1500000", &arguments, &folder)

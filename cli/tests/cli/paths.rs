@@ -71,8 +71,6 @@ fn inputs_are_not_overwritten() {
         refuse_overwriting("edit-distance", &fasta, &[&fasta, LAMBDA, option, &fasta]);
         refuse_overwriting("edit-distance", &fasta, &[LAMBDA, &fasta, option, &fasta]);
     }
-    let options = ["tensor-sketch", "--fasta", &fasta, "--plot", &fasta];
-    refuse_overwriting("ladder", &fasta, &options);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use program_tests::pictures::check_inside;
+
 use crate::program::{Folder, Program, says};
 
 const WELDS: &str = "../examples/data/pipes/set1.csv";
@@ -20,36 +22,6 @@ fn picture(program: &str, folder: &Folder, arguments: &[&str]) -> String {
     let svg = fs::read_to_string(path).unwrap();
     check_inside(&svg);
     svg
-}
-
-/// The number in an attribute.
-fn number(tag: &str, name: &str) -> f64 {
-    let (_, behind) = tag.split_once(&format!(" {name}=\"")).unwrap();
-    behind.split('"').next().unwrap().parse().unwrap()
-}
-
-/// Expects all rectangles and texts to begin inside of the picture, and all tags to be closed.
-#[track_caller]
-fn check_inside(svg: &str) {
-    let tags: Vec<_> = svg.split('<').filter(|tag| !tag.is_empty()).collect();
-    let (width, height) = (number(tags[0], "width"), number(tags[0], "height"));
-    assert!(svg.trim_end().ends_with("</svg>"));
-    let mut count = 0;
-    for tag in tags {
-        if tag.starts_with("rect ") {
-            let size = [number(tag, "width"), number(tag, "height")];
-            let end = [number(tag, "x") + size[0], number(tag, "y") + size[1]];
-            assert!(size.iter().all(|&size| size >= 0.0), "{tag}");
-            assert!(end[0] <= width + 1.0 && end[1] <= height + 1.0, "{tag}");
-        }
-        if tag.starts_with("rect ") || tag.starts_with("text ") {
-            let place = (number(tag, "x"), number(tag, "y"));
-            assert!((-2.0..=width).contains(&place.0), "{tag}");
-            assert!((-2.0..=height).contains(&place.1), "{tag}");
-            count += 1;
-        }
-    }
-    assert!(count > 1);
 }
 
 /// How often a colour is in a picture.
@@ -197,38 +169,6 @@ fn boxes_that_are_hard_to_draw() {
     }
     let nowhere = folder.argument("nowhere/a.svg");
     Program("box-overlap").refuse(&["--plot", &nowhere, WELDS], &["cannot write", "a.svg"]);
-}
-
-#[test]
-fn every_ladder_has_a_picture() {
-    let folder = Folder::new();
-    for (ladder, options, version) in [
-        ("tensor-sketch", &[][..], "V15"),
-        ("box-overlap", &[], "gridstride, all pairs"),
-        ("matmul", &[], "tiled"),
-        ("block-shape", &[], "1×256 transposed"),
-        ("vector-add", &[], "five streams"),
-        ("timestamps", &[], "round_timestamps"),
-        ("box-overlap", &["--sweep"], "v2, 8 boxes"),
-        ("block-shape", &["--sweep"], "1024 threads"),
-        ("vector-add", &["--sweep"], "page-locked memory"),
-    ] {
-        let options = [&["--device", "simulator", ladder], options].concat();
-        let path = folder.argument("ladder.svg");
-        Program("ladder").succeed(&[&["--plot", &path], &options[..]].concat());
-        let svg = fs::read_to_string(path).unwrap();
-        check_inside(&svg);
-        let of_simulator = "On simulator";
-        says(
-            &svg,
-            &[
-                version,
-                of_simulator,
-                "say nothing about a GPU",
-                "time (ms)",
-            ],
-        );
-    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ struct Reported {
     reported: String,
 }
 
-/// What `gridstride ladder --json` prints, as far as it is used.
+/// What `gridstride_learn --json` prints, as far as it is used.
 #[derive(Deserialize)]
 struct Ladders {
     ladders: Vec<Ladder>,

@@ -81,7 +81,7 @@ impl Line {
         self.times = self.times.min(2);
         let option = match (folder.as_str(), name.as_str()) {
             ("bin", "gridstride") if subcommand == Some("vector-add") => "--repeat",
-            ("bin", "gridstride") if subcommand != Some("ladder") => return self,
+            ("bin", "gridstride") => return self,
             _ => "--runs",
         };
         match self.arguments.iter().position(|word| word == option) {
@@ -150,7 +150,7 @@ impl Line {
                     "benches" => {
                         format!("cargo bench -p gridstride_benches --features cuda --bench {name}")
                     }
-                    _ => "cargo run --release -p gridstride_cli".to_owned(),
+                    _ => format!("cargo run --release -p {}", package(name)),
                 };
                 match self.arguments.is_empty() {
                     true => vec![cargo],
@@ -163,6 +163,14 @@ impl Line {
             words.extend([">".to_owned(), to.clone()]);
         }
         words.join(" ")
+    }
+}
+
+/// The package of a program of the folder `bin`.
+pub fn package(name: &str) -> &str {
+    match name {
+        "gridstride" => "gridstride_cli",
+        name => name,
     }
 }
 
@@ -182,9 +190,18 @@ mod tests {
             "cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda --csv docs/benchmarks/matmul.csv"
         );
         assert!(line.is_on_gpu() && line.need().is_none());
-        let ladder = Line::parse("bin/gridstride ladder matmul");
-        let expected = "cargo run --release -p gridstride_cli -- ladder matmul";
-        assert_eq!(ladder.text(None), expected);
+        for (line, expected) in [
+            (
+                "bin/gridstride matmul",
+                "cargo run --release -p gridstride_cli -- matmul",
+            ),
+            (
+                "bin/gridstride_learn matmul",
+                "cargo run --release -p gridstride_learn -- matmul",
+            ),
+        ] {
+            assert_eq!(Line::parse(line).text(None), expected);
+        }
     }
 
     #[test]
@@ -203,10 +220,7 @@ mod tests {
     fn quick_takes_few_runs() {
         let quick = |text| Line::parse(text).quick().arguments.join(" ");
         assert_eq!(quick("benches/a --runs 80 --only b"), "--runs 3 --only b");
-        assert_eq!(
-            quick("bin/gridstride ladder matmul"),
-            "ladder matmul --runs 3"
-        );
+        assert_eq!(quick("bin/gridstride_learn matmul"), "matmul --runs 3");
         assert_eq!(quick("bin/gridstride vector-add"), "vector-add --repeat 3");
         assert_eq!(
             quick("bin/gridstride tensor-sketch x.fa"),

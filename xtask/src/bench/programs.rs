@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::command::{Line, Program};
+use super::command::{Line, Program, package};
 use crate::{Result, cargo};
 
 /// Executables by folder and name.
@@ -60,12 +60,12 @@ fn arguments<'a>(folder: &str, names: &[&'a str]) -> Vec<&'a str> {
             ],
             "--bench",
         ),
-        _ => (
-            vec!["build", "--release", "--package", "gridstride_cli"],
-            "--bin",
-        ),
+        _ => (vec!["build", "--release"], "--bin"),
     };
     for name in names {
+        if folder == "bin" {
+            arguments.extend(["--package", package(name)]);
+        }
         arguments.extend([option, name]);
     }
     arguments

@@ -131,48 +131,48 @@ bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
 # ladder
 ## ladder_tensor_sketch: The ladders: tensor sketch
-bin/gridstride ladder tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
+bin/gridstride_learn tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
 ## ladder_tensor_sketch_sweep: The ladders: tensor sketch, places of a thread and sequences of a launch
-bin/gridstride ladder tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
+bin/gridstride_learn tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
 ## ladder_box_overlap: The ladders: box overlap
-bin/gridstride ladder box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
-bin/gridstride ladder box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
+bin/gridstride_learn box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
+bin/gridstride_learn box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
 ## ladder_matmul: The ladders: matrix products
-bin/gridstride ladder matmul --device cuda --markdown
-bin/gridstride ladder block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
+bin/gridstride_learn matmul --device cuda --markdown
+bin/gridstride_learn block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
 ## ladder_vector_add: The ladders: vector addition
-bin/gridstride ladder vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
+bin/gridstride_learn vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
 ## ladder_timestamps: The ladders: timestamps
-bin/gridstride ladder timestamps --device cuda --markdown
-bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
-bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
-bin/gridstride ladder timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
+bin/gridstride_learn timestamps --device cuda --markdown
+bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
+bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
+bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
 # articles
 ## articles_tensor_sketch: The articles: tensor sketch
-bin/gridstride ladder tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
+bin/gridstride_learn tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
 python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
 python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
 python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
 table tensor-sketch
 ## articles_box_overlap: The articles: box overlap
-bin/gridstride ladder box-overlap --device cuda --json > target/bench/box-overlap.json
+bin/gridstride_learn box-overlap --device cuda --json > target/bench/box-overlap.json
 python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
 python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
 python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
 table box-overlap
 ## articles_matmul: The articles: matrix products
-bin/gridstride ladder matmul --device cuda --json > target/bench/matmul.json
+bin/gridstride_learn matmul --device cuda --json > target/bench/matmul.json
 python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
 table matmul
-bin/gridstride ladder block-shape --device cuda --json > target/bench/block-shape.json
+bin/gridstride_learn block-shape --device cuda --json > target/bench/block-shape.json
 python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
 table block-shape
 ## articles_vector_add: The articles: vector addition
-bin/gridstride ladder vector-add --device cuda --json > target/bench/vector-add.json
+bin/gridstride_learn vector-add --device cuda --json > target/bench/vector-add.json
 python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
 table vector-add
 ## articles_timestamps: The articles: timestamps
-bin/gridstride ladder timestamps --device cuda --json > target/bench/timestamps.json
+bin/gridstride_learn timestamps --device cuda --json > target/bench/timestamps.json
 python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
 table timestamps
 # cpu
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn every_ladder_is_climbed() {
-        let main = fs::read_to_string(workspace().join("cli/src/ladder/mod.rs")).unwrap();
+        let main = fs::read_to_string(workspace().join("learn/src/main.rs")).unwrap();
         let names = main.lines().filter_map(|line| {
             let (name, _) = line
                 .trim()
@@ -365,7 +365,7 @@ mod tests {
         let names: Vec<_> = names.collect();
         assert!(names.len() >= 6, "{names:?}");
         for name in names {
-            let command = format!("bin/gridstride ladder {} ", name.replace('_', "-"));
+            let command = format!("bin/gridstride_learn {} ", name.replace('_', "-"));
             let mut commands = STEPS.iter().flat_map(|step| &step.commands);
             assert!(commands.any(|c| c.starts_with(&command)), "{name}");
         }

@@ -22,8 +22,12 @@ const FILE: &str = "ladder_profile.tsv";
 /// Which program is profiled, and where the figures go.
 #[derive(Args)]
 pub struct Options {
-    /// The program gridstride, built in release with the feature cuda.
-    #[arg(long, value_name = "FILE", default_value = "target/release/gridstride")]
+    /// The program gridstride_learn, built in release with the feature cuda.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/release/gridstride_learn"
+    )]
     program: PathBuf,
     /// Nsight Compute.
     #[arg(long, value_name = "FILE", default_value = "ncu")]
@@ -130,7 +134,6 @@ fn count(options: &Options, profiled: &Profiled, kernel: &str, launches: usize) 
         .arg(&log)
         .arg(&options.program)
         .args([
-            "ladder",
             profiled.ladder,
             "--device",
             "cuda",

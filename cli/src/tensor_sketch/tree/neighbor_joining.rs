@@ -8,11 +8,11 @@ use anyhow::{Context, Result, bail, ensure};
 use files::memory::room_for;
 use indicatif::ProgressBar;
 use ndarray::ArrayView2;
+use program::progress;
+use program::report::warn;
 use rayon::prelude::*;
 
 use super::{Kind, Tree};
-use crate::common::progress;
-use crate::common::report::warn;
 
 /// The most sequences of a tree: the time grows with their third power, to half an hour on two cores.
 pub const MOST_LEAVES: usize = 10_000;

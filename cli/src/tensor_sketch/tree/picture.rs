@@ -5,9 +5,9 @@ use files::text::shortened;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use program::axis::rounded_down;
 
 use super::{Kind, Layout, Tree};
-use crate::common::axis::rounded_down;
 
 /// The whole of a picture.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
