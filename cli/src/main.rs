@@ -20,11 +20,10 @@ mod vector_add;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::builder::UnknownArgumentValueParser;
 use clap::{Arg, Parser, Subcommand};
 use program::Global;
-use program::report::UsageError;
 
 /// Tensor sketches, distances, overlapping boxes, matrix products and time series, on GPUs.
 ///
@@ -62,12 +61,6 @@ enum Command {
     New(new::Args),
     Completions(completions::Args),
     Man(man::Args),
-    /// The former subcommand, which is a program now.
-    #[command(hide = true, disable_help_flag = true)]
-    Ladder {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
 }
 
 impl Command {
@@ -84,15 +77,12 @@ impl Command {
             Command::New(args) => new::run(args),
             Command::Completions(args) => completions::run(args, program::command::<Cli>()),
             Command::Man(args) => man::run(args, program::command::<Cli>()),
-            Command::Ladder { arguments } => bail!(UsageError(format!(
-                "the ladders are a program of their own: cargo run --release -p gridstride_learn -- {}",
-                arguments.join(" ")
-            ))),
         }
     }
 }
 
-/// Says what to write instead of options that are called as columns, for which clap would suggest others.
+/// Says what to write instead of options that are called as columns, for which clap would suggest
+/// others, and instead of the former subcommand `ladder`.
 fn with_hints(command: clap::Command) -> clap::Command {
     let hint = |role: &'static str, id: &'static str| {
         let hint = format!("'--columns {role}=NAME' reads the column NAME as {role}");
@@ -103,6 +93,14 @@ fn with_hints(command: clap::Command) -> clap::Command {
             .default_missing_value("")
             .value_parser(UnknownArgumentValueParser::suggest(hint))
     };
+    let ladders =
+        "the ladders are a program now: 'cargo run --release -p gridstride_learn -- matmul'";
+    let ladder = clap::Command::new("ladder").hide(true).arg(
+        Arg::new("ladder")
+            .allow_hyphen_values(true)
+            .value_parser(UnknownArgumentValueParser::suggest(ladders)),
+    );
+    let command = command.subcommand(ladder);
     command.mut_subcommand("time-series", |command| {
         command.args([
             hint("series", "series_column"),

@@ -67,8 +67,7 @@ fn write_pages(command: &Command, folder: &Path, files: &mut Vec<String>) -> Res
     files.push(path.display().to_string());
     let subcommands = command.get_subcommands();
     // The page of `help` would say nothing.
-    let has_page = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
-    for subcommand in subcommands.filter(has_page) {
+    for subcommand in subcommands.filter(|command| command.get_name() != "help") {
         write_pages(subcommand, folder, files)?;
     }
     Ok(())

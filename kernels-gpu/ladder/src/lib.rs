@@ -1,6 +1,6 @@
 //! Kernels to learn from: each is one step on the way from a plain version to a fast one.
 //!
-//! `cli/src/ladder` launches them in order, checks what they compute, and shows their times. They
+//! `learn` launches them in order, checks what they compute, and shows their times. They
 //! are kept as simple as their step allows; the fast ones are in the other kernel crates.
 //!
 //! # Safety of all launches here
