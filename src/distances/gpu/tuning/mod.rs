@@ -1,5 +1,8 @@
 //! Launch shapes, and the largest sizes.
 
+pub mod nearest;
+pub mod slide_nearest;
+
 use distances_kernels::{LARGEST_THREADS, TILE_ROWS};
 
 /// The most numbers in which a block looks for the largest magnitude, which takes about 2 us. A
@@ -15,9 +18,6 @@ const LARGEST_BLOCKS: usize = 1024;
 
 /// Numbers that each of these threads looks at, if there are enough.
 const LARGEST_NUMBERS: usize = 4;
-
-/// The longest rows: kernels count the elements of a row with `i32`.
-pub const MAX_DIM: usize = distances_kernels::MAX_DIM as usize;
 
 /// Whether the blocks that compute distances look for the largest magnitude of all numbers
 /// themselves, and the call waits for the distances.

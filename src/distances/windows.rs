@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ndarray::{ArrayBase, ArrayView2, Ix2, ViewRepr, s};
+use ndarray::{ArrayBase, ArrayView2, Ix2, ViewRepr};
 
 use crate::device::{DeviceArray, Element};
 use crate::short::Short;
@@ -24,8 +24,8 @@ use crate::{Result, offsets};
 #[derive(Clone, Copy)]
 pub struct Windows<'a, T> {
     /// An `ArrayView2`, written so that a longer lifetime converts to a shorter one.
-    rows: ArrayBase<ViewRepr<&'a T>, Ix2, T>,
-    pub(in crate::distances) offsets: &'a [usize],
+    pub(super) rows: ArrayBase<ViewRepr<&'a T>, Ix2, T>,
+    pub(super) offsets: &'a [usize],
 }
 
 /// Formats only the first of many offsets.
@@ -76,25 +76,6 @@ impl<'a, T> Windows<'a, T> {
     pub fn dim(&self) -> usize {
         self.rows.ncols()
     }
-
-    /// Returns the windows of all sequences.
-    pub(in crate::distances) fn rows(&self) -> ArrayView2<'a, T> {
-        let range = self.offsets[0]..self.offsets[self.len()];
-        self.rows.slice_move(s![range, ..])
-    }
-
-    /// Returns where each sequence begins in [`rows`](Self::rows), and where the last one ends.
-    pub(in crate::distances) fn offsets(&self) -> impl ExactSizeIterator<Item = usize> + 'a {
-        let offsets = self.offsets;
-        offsets.iter().map(move |offset| offset - offsets[0])
-    }
-
-    /// Splits the sequences at an index.
-    pub(in crate::distances) fn split_at(self, index: usize) -> (Self, Self) {
-        let (before, behind) = (&self.offsets[..=index], &self.offsets[index..]);
-        let with = |offsets| Windows { offsets, ..self };
-        (with(before), with(behind))
-    }
 }
 
 /// As [`Windows`], in a device's memory.
@@ -110,8 +91,8 @@ impl<'a, T> Windows<'a, T> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct DeviceWindows<'a, T: Element> {
-    pub(in crate::distances) rows: &'a DeviceArray<T, Ix2>,
-    pub(in crate::distances) offsets: &'a [usize],
+    pub(super) rows: &'a DeviceArray<T, Ix2>,
+    pub(super) offsets: &'a [usize],
 }
 
 /// Formats only the first of many offsets.
@@ -148,36 +129,5 @@ impl<'a, T: Element> DeviceWindows<'a, T> {
     /// Returns how many numbers a window has.
     pub fn dim(&self) -> usize {
         self.rows.shape()[1]
-    }
-}
-
-/// Returns the most windows of a sequence; 0 without sequences.
-pub fn longest(offsets: &[usize]) -> usize {
-    lengths(offsets).max().unwrap_or(0)
-}
-
-/// Returns the first sequence whose windows, of `dim` numbers each, have more than `most` numbers.
-pub fn first_longer(offsets: &[usize], dim: usize, most: usize) -> Option<usize> {
-    lengths(offsets).position(|windows| windows.saturating_mul(dim) > most)
-}
-
-fn lengths(offsets: &[usize]) -> impl Iterator<Item = usize> {
-    offsets.windows(2).map(|pair| pair[1] - pair[0])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_sequence_and_the_first_that_is_too_long() {
-        let offsets = [5, 7, 7, 12, 17];
-        assert_eq!([longest(&offsets), longest(&offsets[..3])], [5, 2]);
-        assert_eq!([longest(&[5]), longest(&[])], [0, 0]);
-        assert_eq!(first_longer(&offsets, 3, 15), None);
-        assert_eq!(first_longer(&offsets, 3, 14), Some(2));
-        assert_eq!(first_longer(&offsets, 3, 5), Some(0));
-        assert_eq!(first_longer(&offsets[2..], usize::MAX, 14), Some(0));
-        assert_eq!(first_longer(&[0, 0], usize::MAX, 0), None);
     }
 }

@@ -1,20 +1,15 @@
 //! The calls for the nearest sequences by slide distances.
 
-mod resident;
+use ndarray::{ArrayViewMut2, Ix2};
 
-use ndarray::{Array2, ArrayViewMut2};
-
-use crate::device::zeroed_lazily;
+use crate::device::DeviceArray;
+use crate::distances::device_output::DeviceNearest;
 use crate::distances::element::Component;
-use crate::distances::nearest::Nearest;
-use crate::distances::nearest::input::{self, HostSlideQueries, Queries};
-use crate::distances::nearest::merge::merge;
 use crate::distances::options::Distances;
-use crate::distances::slide::Windows;
-use crate::error::During;
+use crate::distances::output::Nearest;
+use crate::distances::rows::{DeviceRows, HostRows};
+use crate::distances::windows::{DeviceWindows, Windows};
 use crate::{DeviceSet, Result};
-
-const SLIDE_NEAREST: &str = "slide_nearest";
 
 /// Finds the `k` sequences of `database` with the least slide distances to each of `queries`, as
 /// [`Distances::slide_nearest`].
@@ -81,19 +76,8 @@ impl Distances {
         database: Windows<T>,
         k: usize,
     ) -> Result<Nearest> {
-        check(SLIDE_NEAREST, queries, database, k)?;
-        let shape = (queries.len(), k);
-        let elements = shape.0.saturating_mul(k);
-        let indices = zeroed_lazily(elements).during(SLIDE_NEAREST)?;
-        let distances = zeroed_lazily(elements).during(SLIDE_NEAREST)?;
-        let expected = "a place for each nearest sequence";
-        let mut found = Nearest {
-            indices: Array2::from_shape_vec(shape, indices).expect(expected),
-            distances: Array2::from_shape_vec(shape, distances).expect(expected),
-        };
-        let places = (found.indices.view_mut(), found.distances.view_mut());
-        self.host_slide_nearest(SLIDE_NEAREST, devices, queries, database, places)?;
-        Ok(found)
+        let queries = self.queries("slide_nearest", HostRows::from(queries), database.into(), k);
+        queries.search(devices)
     }
 
     /// As [`slide_nearest`](Self::slide_nearest), but writes to `indices` and `distances`, views of
@@ -126,46 +110,81 @@ impl Distances {
         indices: ArrayViewMut2<u64>,
         distances: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        let operation = "slide_nearest_into";
-        let count = queries.len();
-        let k = input::columns(operation, count, indices.shape(), distances.shape())?;
-        check(operation, queries, database, k)?;
-        self.host_slide_nearest(operation, devices, queries, database, (indices, distances))
+        let queries = HostRows::from(queries);
+        let queries = self.queries("slide_nearest_into", queries, database.into(), 0);
+        queries.search_into(devices, indices, distances)
     }
 
-    fn host_slide_nearest<T: Component>(
+    /// As [`slide_nearest`](Self::slide_nearest), but of windows in a device's memory. The result
+    /// stays there.
+    ///
+    /// Besides the arrays, the call takes up to 256 MiB, and at most an eighth of the device's
+    /// memory if that suffices for a query.
+    ///
+    /// The work is ordered on the stream of the handle of `queries`, by default the device's main
+    /// stream. The call waits for the check of the windows; the result may not be written yet when
+    /// it returns.
+    ///
+    /// # Errors
+    /// The errors of [`slide_nearest`](Self::slide_nearest), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let rows = device.upload(&array![[0.0, 0.0], [1.0, 1.0], [3.0, 4.0]])?;
+    /// let windows = DeviceWindows::new(&rows, &[0, 2, 3])?;
+    /// let found = Distances::new().slide_nearest_device(windows, windows, 2)?.download()?;
+    /// assert_eq!(found.indices, array![[0, 1], [1, 0]]);
+    /// assert_eq!(found.distances, array![[0.0, 5.0], [0.0, 5.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_nearest_device<T: Component>(
         &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        queries: Windows<T>,
-        database: Windows<T>,
-        (indices, distances): (ArrayViewMut2<u64>, ArrayViewMut2<f64>),
-    ) -> Result<()> {
-        let whole = HostSlideQueries {
-            all: Queries {
-                operation,
-                metric: self.metric,
-                queries,
-                database,
-                k: indices.ncols(),
-            },
-            first_query: 0,
-            first_row: 0,
-        };
-        let found = T::host_slide_nearest(devices.devices(), whole).during(operation)?;
-        merge(&found, indices, distances).during(operation)
+        queries: DeviceWindows<T>,
+        database: DeviceWindows<T>,
+        k: usize,
+    ) -> Result<DeviceNearest> {
+        let queries = DeviceRows::from(queries);
+        self.queries("slide_nearest_device", queries, database.into(), k)
+            .search()
     }
-}
 
-fn check<T>(
-    operation: &'static str,
-    queries: Windows<T>,
-    database: Windows<T>,
-    k: usize,
-) -> Result<()> {
-    let (of_queries, of_database) = (
-        (queries.len(), queries.dim()),
-        (database.len(), database.dim()),
-    );
-    input::check_slides(operation, of_queries, of_database, k)
+    /// As [`slide_nearest_device`](Self::slide_nearest_device), but writes to `indices` and
+    /// `distances`, N×k on the same device, whose columns are k. After an error their content is
+    /// unspecified.
+    ///
+    /// # Errors
+    /// The errors of [`slide_nearest_device`](Self::slide_nearest_device) and
+    /// [`slide_nearest_into`](Self::slide_nearest_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::{Array2, array};
+    ///
+    /// let device = Device::auto();
+    /// let rows = device.upload(&array![[0.0, 0.0], [1.0, 1.0], [3.0, 4.0]])?;
+    /// let windows = DeviceWindows::new(&rows, &[0, 2, 3])?;
+    /// let mut indices = device.upload(&Array2::zeros((2, 1)))?;
+    /// let mut distances = device.upload(&Array2::zeros((2, 1)))?;
+    /// let options = Distances::new();
+    /// options.slide_nearest_device_into(windows, windows, &mut indices, &mut distances)?;
+    /// assert_eq!(indices.download()?, array![[0], [1]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_nearest_device_into<T: Component>(
+        &self,
+        queries: DeviceWindows<T>,
+        database: DeviceWindows<T>,
+        indices: &mut DeviceArray<u64, Ix2>,
+        distances: &mut DeviceArray<f64, Ix2>,
+    ) -> Result<()> {
+        let queries = DeviceRows::from(queries);
+        let queries = self.queries("slide_nearest_device_into", queries, database.into(), 0);
+        queries.search_into(indices, distances)
+    }
 }

@@ -1,19 +1,13 @@
-//! The calls for slide distances: of sequences on the host, and in a device's memory.
+//! The calls for slide distances.
 
-mod resident;
+use ndarray::{Array1, Array2, ArrayViewMut1, ArrayViewMut2, Axis, Ix1, Ix2};
 
-use ndarray::{Array1, Array2, ArrayViewMut1, ArrayViewMut2, Axis};
-
-use super::input::{self, Pairing, Slides};
-use super::windows::Windows;
-use crate::device::zeroed_lazily;
+use crate::device::DeviceArray;
 use crate::distances::element::Component;
 use crate::distances::options::Distances;
-use crate::error::During;
+use crate::distances::rows::{DeviceRows, HostRows};
+use crate::distances::windows::{DeviceWindows, Windows};
 use crate::{DeviceSet, Result};
-
-const SLIDE_DISTANCES: &str = "slide_distances";
-const SLIDE_PAIRED: &str = "slide_paired";
 
 /// Computes the slide distances of all sequences of `a` to all of `b`, N×M, as
 /// [`Distances::slide_distances`].
@@ -91,11 +85,8 @@ impl Distances {
         a: Windows<T>,
         b: Windows<T>,
     ) -> Result<Array2<f64>> {
-        let shape = shape(SLIDE_DISTANCES, Pairing::All, a, b)?;
-        let distances = zeroed_lazily(shape.0.saturating_mul(shape.1)).during(SLIDE_DISTANCES)?;
-        let mut out = Array2::from_shape_vec(shape, distances).expect("a distance for each pair");
-        self.host_slides(SLIDE_DISTANCES, devices, a, b, Pairing::All, out.view_mut())?;
-        Ok(out)
+        let pairs = self.pairs("slide_distances", HostRows::from(a), Some(b.into()));
+        pairs.compute(devices)
     }
 
     /// As [`slide_distances`](Self::slide_distances), but writes to `out`, a view of N×M with any
@@ -124,10 +115,8 @@ impl Distances {
         b: Windows<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        let operation = "slide_distances_into";
-        let (rows, columns) = shape(operation, Pairing::All, a, b)?;
-        input::require_out(operation, &[rows, columns], out.shape())?;
-        self.host_slides(operation, devices, a, b, Pairing::All, out)
+        let pairs = self.pairs("slide_distances_into", HostRows::from(a), Some(b.into()));
+        pairs.compute_into(devices, out)
     }
 
     /// Computes the slide distance of each sequence of `a` to the sequence of `b` that has its
@@ -158,11 +147,9 @@ impl Distances {
         a: Windows<T>,
         b: Windows<T>,
     ) -> Result<Array1<f64>> {
-        let (rows, _) = shape(SLIDE_PAIRED, Pairing::Each, a, b)?;
-        let mut out = Array1::from_vec(zeroed_lazily(rows).during(SLIDE_PAIRED)?);
-        let column = out.view_mut().insert_axis(Axis(1));
-        self.host_slides(SLIDE_PAIRED, devices, a, b, Pairing::Each, column)?;
-        Ok(out)
+        let pairs = self.pairs("slide_paired", HostRows::from(a), Some(b.into()));
+        let column = pairs.each().compute(devices)?;
+        Ok(column.index_axis_move(Axis(1), 0))
     }
 
     /// As [`slide_paired`](Self::slide_paired), but writes to `out`, a view of N with any stride.
@@ -193,39 +180,142 @@ impl Distances {
         b: Windows<T>,
         out: ArrayViewMut1<f64>,
     ) -> Result<()> {
-        let operation = "slide_paired_into";
-        let (rows, _) = shape(operation, Pairing::Each, a, b)?;
-        input::require_out(operation, &[rows], out.shape())?;
-        let column = out.insert_axis(Axis(1));
-        self.host_slides(operation, devices, a, b, Pairing::Each, column)
+        let pairs = self.pairs("slide_paired_into", HostRows::from(a), Some(b.into()));
+        pairs.each().compute_into(devices, out.insert_axis(Axis(1)))
     }
 
-    fn host_slides<T: Component>(
+    /// As [`slide_distances`](Self::slide_distances), but of windows in a device's memory. The
+    /// result stays there.
+    ///
+    /// The work is ordered on the stream of the handle of `a`'s rows, by default the device's main
+    /// stream. The call waits for the check of the windows; the distances may not be written yet
+    /// when it returns.
+    ///
+    /// # Errors
+    /// The errors of [`slide_distances`](Self::slide_distances), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::array;
+    ///
+    /// let rows = Device::auto().upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
+    /// let windows = DeviceWindows::new(&rows, &[0, 1, 2])?;
+    /// let result = Distances::new().slide_distances_device(windows, windows)?;
+    /// assert_eq!(result.download()?, array![[0.0, 5.0], [5.0, 0.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_distances_device<T: Component>(
         &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        a: Windows<T>,
-        b: Windows<T>,
-        pairs: Pairing,
-        out: ArrayViewMut2<f64>,
-    ) -> Result<()> {
-        let slides = Slides {
-            operation,
-            metric: self.metric,
-            a,
-            b,
-            pairs,
-            out,
-        };
-        T::host_slides(devices.devices(), slides).during(operation)
+        a: DeviceWindows<T>,
+        b: DeviceWindows<T>,
+    ) -> Result<DeviceArray<f64, Ix2>> {
+        let pairs = self.pairs(
+            "slide_distances_device",
+            DeviceRows::from(a),
+            Some(b.into()),
+        );
+        pairs.compute()
     }
-}
 
-fn shape<T>(
-    operation: &'static str,
-    pairs: Pairing,
-    a: Windows<T>,
-    b: Windows<T>,
-) -> Result<(usize, usize)> {
-    input::shape(operation, pairs, (a.len(), a.dim()), (b.len(), b.dim()))
+    /// As [`slide_distances_device`](Self::slide_distances_device), but writes to `out`, N×M on the
+    /// same device. After an error its content is unspecified.
+    ///
+    /// # Errors
+    /// The errors of [`slide_distances_device`](Self::slide_distances_device) and
+    /// [`slide_distances_into`](Self::slide_distances_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::{Array2, array};
+    ///
+    /// let device = Device::auto();
+    /// let rows = device.upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
+    /// let mut out = device.upload(&Array2::zeros((2, 2)))?;
+    /// let windows = DeviceWindows::new(&rows, &[0, 1, 2])?;
+    /// Distances::new().slide_distances_device_into(windows, windows, &mut out)?;
+    /// assert_eq!(out.download()?, array![[0.0, 5.0], [5.0, 0.0]]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_distances_device_into<T: Component>(
+        &self,
+        a: DeviceWindows<T>,
+        b: DeviceWindows<T>,
+        out: &mut DeviceArray<f64, Ix2>,
+    ) -> Result<()> {
+        let pairs = self.pairs(
+            "slide_distances_device_into",
+            DeviceRows::from(a),
+            Some(b.into()),
+        );
+        pairs.compute_into(out)
+    }
+
+    /// As [`slide_paired`](Self::slide_paired), but of windows in a device's memory, and ordered
+    /// like [`slide_distances_device`](Self::slide_distances_device). The result stays there.
+    ///
+    /// # Errors
+    /// The errors of [`slide_paired`](Self::slide_paired), and
+    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices) for arrays on different devices.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::array;
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[0.0, 0.0], [1.0, 1.0]])?;
+    /// let b = device.upload(&array![[3.0, 4.0], [1.0, 2.0]])?;
+    /// let a = DeviceWindows::new(&a, &[0, 1, 2])?;
+    /// let b = DeviceWindows::new(&b, &[0, 1, 2])?;
+    /// assert_eq!(Distances::new().slide_paired_device(a, b)?.download()?, array![5.0, 1.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_paired_device<T: Component>(
+        &self,
+        a: DeviceWindows<T>,
+        b: DeviceWindows<T>,
+    ) -> Result<DeviceArray<f64, Ix1>> {
+        let pairs = self.pairs("slide_paired_device", DeviceRows::from(a), Some(b.into()));
+        let distances = pairs.each().compute()?.into_buffer();
+        let count = distances.len();
+        DeviceArray::from_buffer(distances, Ix1(count))
+    }
+
+    /// As [`slide_paired_device`](Self::slide_paired_device), but writes to `out`, N on the same
+    /// device. After an error its content is unspecified.
+    ///
+    /// # Errors
+    /// The errors of [`slide_paired_device`](Self::slide_paired_device) and
+    /// [`slide_paired_into`](Self::slide_paired_into).
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::distances::{DeviceWindows, Distances};
+    /// use ndarray::{Array1, array};
+    ///
+    /// let device = Device::auto();
+    /// let a = device.upload(&array![[0.0, 0.0], [3.0, 4.0]])?;
+    /// let b = device.upload(&array![[0.0, 2.0], [3.0, 4.0]])?;
+    /// let mut out = device.upload(&Array1::zeros(1))?;
+    /// let (a, b) = (DeviceWindows::new(&a, &[0, 2])?, DeviceWindows::new(&b, &[0, 2])?);
+    /// Distances::new().slide_paired_device_into(a, b, &mut out)?;
+    /// assert_eq!(out.download()?, array![2.0]);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn slide_paired_device_into<T: Component>(
+        &self,
+        a: DeviceWindows<T>,
+        b: DeviceWindows<T>,
+        out: &mut DeviceArray<f64, Ix1>,
+    ) -> Result<()> {
+        let pairs = self.pairs(
+            "slide_paired_device_into",
+            DeviceRows::from(a),
+            Some(b.into()),
+        );
+        pairs.each().compute_into(out)
+    }
 }

@@ -1,53 +1,42 @@
 //! The nearest rows on GPUs and in the simulator.
 
-pub mod tuning;
-mod workspace;
+use distances_kernels::{Lists, Matrices, Search, THREADS, TILE_ROWS};
 
-use distances_kernels::{
-    Lists, MAX_NEAREST, Matrices, Parameters, Scale, Search, THREADS, TILE_ROWS,
-};
-
-use super::input::{self, DeviceQueries, HostQueries, HostSearch, Places, Queries, Rows};
-use super::merge::Found;
-use crate::device::{Buffer, LaunchConfig, collected};
-use crate::distances::gpu::kernels::HasKernels;
-use crate::distances::gpu::{largest, tuning as sizes};
-use crate::distances::options::Metric;
+use super::kernels::HasKernels;
+use super::tuning::nearest::{Shape, budget_for};
+use super::{FITS_GRID, largest, parameters, slide_nearest};
+use crate::device::{LaunchConfig, collected};
+use crate::distances::input::{DeviceQueries, HostQueries, Queries};
+use crate::distances::merge::Found;
+use crate::distances::output::{DevicePlaces, Places};
+use crate::distances::workspace::Candidates;
 use crate::partition::is_short_of_memory;
 use crate::{Device, Result, modules};
-use tuning::Shape;
-use workspace::Candidates;
 
-/// Returns the nearest rows of all queries, at most k.
-pub fn host<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> Result<Vec<Found>> {
+/// Returns the nearest rows of all queries of host arrays, at most k.
+pub fn host_nearest<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> Result<Vec<Found>> {
     let k = whole.columns();
-    input::require_k(whole.all.operation, whole.all.k, MAX_NEAREST as usize)?;
-    let queries = device.upload(&whole.all.queries)?;
-    let database = device.upload(&whole.all.database)?;
-    let elements = whole.all.queries.nrows().saturating_mul(k);
+    let (queries, database) = (
+        whole.queries.upload(device)?,
+        whole.database.upload(device)?,
+    );
+    let elements = whole.queries.count().saturating_mul(k);
     let (mut indices, mut distances) = (device.alloc(elements)?, device.alloc(elements)?);
-    let all = Queries {
-        operation: whole.all.operation,
-        metric: whole.all.metric,
-        queries: &queries,
-        database: &database,
+    let on_device = Queries {
+        operation: whole.operation,
+        metric: whole.metric,
+        queries: queries.view(),
+        database: database.view(),
         k,
+        first_query: 0,
+        first_row: 0,
     };
     let places = Places {
         indices: &mut indices,
         distances: &mut distances,
     };
-    self::device(all, places)?;
-    found(whole, &indices, &distances)
-}
-
-/// Returns results in a device's memory as candidates of the call.
-pub fn found<M: Rows>(
-    whole: &HostSearch<M>,
-    indices: &Buffer<u64>,
-    distances: &Buffer<f64>,
-) -> Result<Vec<Found>> {
-    if indices.is_empty() {
+    device_nearest(on_device, places)?;
+    if elements == 0 {
         return Ok(Vec::new());
     }
     let (indices, distances) = (indices.to_vec()?, distances.to_vec()?);
@@ -55,47 +44,37 @@ pub fn found<M: Rows>(
     let pairs = distances.iter().zip(&indices);
     Ok(vec![Found {
         first_query: whole.first_query,
-        per_query: whole.columns(),
+        per_query: k,
         candidates: collected(
             pairs.map(|(distance, index): (&f64, &u64)| (distance.to_bits(), first_row + index)),
         )?,
     }])
 }
 
-pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<()> {
-    let Queries {
-        operation,
-        metric,
-        queries,
-        database,
-        k,
-    } = whole;
-    let largest = largest(operation, ["queries", "database"], queries, Some(database))?;
-    let (count, dim, rows) = (queries.shape()[0], queries.shape()[1], database.shape()[0]);
-    if count == 0 || k == 0 {
+/// Writes the nearest rows of queries in a device's memory.
+pub fn device_nearest<T: HasKernels>(whole: DeviceQueries<T>, places: DevicePlaces) -> Result<()> {
+    let largest = largest(whole.operation, whole.arguments())?;
+    if whole.is_empty() {
         return Ok(());
     }
-    input::require_k(operation, k, MAX_NEAREST as usize)?;
-    crate::distances::input::require_dim(operation, dim, sizes::MAX_DIM)?;
-    let Scale { scale, unscale } =
-        Scale::new(largest, dim, metric == Metric::L2, T::KERNELS.max_exponent);
-    let parameters = Parameters {
-        rows: count as u64,
-        columns: rows as u64,
-        dim: dim as u32,
-        root: u32::from(metric == Metric::L2),
-        scale,
-        unscale,
-    };
+    match whole.database.offsets {
+        Some(_) => slide_nearest::sequences(whole, places, largest),
+        None => rows(whole, places, largest),
+    }
+}
+
+fn rows<T: HasKernels>(whole: DeviceQueries<T>, places: DevicePlaces, largest: f64) -> Result<()> {
+    let (queries, database, k) = (whole.queries, whole.database, whole.k);
+    let parameters = parameters(whole.metric, queries, database, largest);
+    let (count, rows) = (queries.count(), database.count());
     let device = queries.device();
-    let (shape, mut workspace) = allocate(device, k, count, rows, T::KERNELS.tile_columns)?
-        .ok_or_else(|| crate::distances::input::too_many(operation, (count, rows)))?;
+    let (shape, mut workspace) = allocate(device, k, count, rows, T::KERNELS.tile_columns)?;
     for first in (0..count).step_by(shape.queries) {
         let in_launch = shape.queries.min(count - first);
         let search = Search {
             first: first as u64,
             queries: in_launch as u64,
-            rescale: unscale.recip(),
+            rescale: parameters.unscale.recip(),
             k: k as u32,
             capacity: shape.capacity,
             ranges: shape.ranges,
@@ -106,8 +85,8 @@ pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<
             counts: workspace.counts.slice_mut(),
         };
         let matrices = Matrices {
-            a: queries.buffer().slice(),
-            b: database.buffer().slice(),
+            a: queries.numbers.buffer().slice(),
+            b: database.numbers.buffer().slice(),
         };
         let blocks = in_launch.div_ceil(TILE_ROWS as usize) as u32 * shape.ranges;
         let config = LaunchConfig::new(blocks, THREADS);
@@ -127,27 +106,25 @@ pub fn device<T: HasKernels>(whole: DeviceQueries<T>, places: Places) -> Result<
     Ok(())
 }
 
-/// Allocates lists for a search of k rows, as many as there is memory for; `None` if there are more
-/// tiles than kernels count.
+/// Allocates lists for a search of k rows, as many as there is memory for.
 fn allocate(
     device: &Device,
     k: usize,
     queries: usize,
     rows: usize,
     tile_columns: u32,
-) -> Result<Option<(Shape, Candidates)>> {
+) -> Result<(Shape, Candidates)> {
     let processors = device.processors();
     let mut budget = device.memory_budget();
     loop {
-        let Some(shape) = Shape::new(k, queries, rows, tile_columns, processors, budget) else {
-            return Ok(None);
-        };
+        let shape = Shape::new(k, queries, rows, tile_columns, processors, budget);
+        let shape = shape.expect(FITS_GRID);
         let lists = shape.queries * shape.ranges as usize;
         match Candidates::allocate(device, lists, shape.capacity as usize) {
-            Ok(workspace) => return Ok(Some((shape, workspace))),
+            Ok(workspace) => return Ok((shape, workspace)),
             // Others may have taken the memory. With half of the lists there are more launches.
             Err(error) if lists > 1 && is_short_of_memory(device, &error) => {
-                budget = Some(tuning::budget_for(k, lists / 2));
+                budget = Some(budget_for(k, lists / 2));
             }
             Err(error) => return Err(error),
         }

@@ -1,15 +1,13 @@
 //! The nearest rows on the CPU, on all its threads, in `f64`.
 
 use distances_kernels::Scale;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{ArrayView2, s};
 
-use super::input::{DeviceQueries, HostQueries, Places, Queries};
-use super::merge::{Candidate, Found, NearestOf, merge};
+use super::{Scaled, finish, scale, slide_nearest, squared_distance};
 use crate::device::{reserve, zeroed};
-use crate::distances::cpu::{finish, scaled, squared_distance};
 use crate::distances::element::Component;
-use crate::distances::input;
-use crate::distances::options::Metric;
+use crate::distances::input::HostQueries;
+use crate::distances::merge::{Candidate, Found, NearestOf};
 use crate::{Result, parallel};
 
 /// Queries of a task: each row of the database is converted to `f64` once for all.
@@ -22,25 +20,20 @@ const ROWS: usize = 64;
 const LEAST_ROWS: usize = 1024;
 
 /// Returns the nearest rows of ranges of queries and rows, at most k of each range.
-pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
-    let Queries {
-        operation,
-        metric,
-        queries,
-        database,
-        k,
-    } = whole.all;
-    let largest = input::largest(operation, "queries", queries)?
-        .max(input::largest(operation, "database", database)?);
-    if k == 0 || queries.nrows() == 0 {
+pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
+    let scale = scale(whole.operation, whole.metric, whole.arguments())?;
+    if whole.is_empty() {
         return Ok(Vec::new());
     }
-    let scale = Scale::new(
-        largest,
-        queries.ncols(),
-        metric == Metric::L2,
-        f64::MAX_EXP - 1,
-    );
+    match whole.database.offsets {
+        Some(_) => slide_nearest::sequences(whole, scale),
+        None => rows(whole, scale),
+    }
+}
+
+fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<Found>> {
+    let (metric, k) = (whole.metric, whole.k);
+    let (queries, database) = (whole.queries.all(), whole.database.all());
     let (rows, tasks) = tasks(queries.nrows(), database.nrows(), LEAST_ROWS.max(k));
     parallel::try_map(tasks, |(first_query, start)| {
         let queries = queries.slice(s![first_query.., ..]);
@@ -51,17 +44,11 @@ pub fn host<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
         let distance = |query: &[f64], row: &[f64]| {
             finish(squared_distance(query, row), metric, scale).to_bits()
         };
+        let first_row = whole.first_row + start;
         Ok(Found {
             first_query: whole.first_query + first_query,
             per_query: k,
-            candidates: search(
-                queries,
-                database,
-                whole.first_row + start,
-                k,
-                scale,
-                distance,
-            )?,
+            candidates: search(queries, database, first_row, k, scale, distance)?,
         })
     })
 }
@@ -98,7 +85,7 @@ fn search<T: Component>(
     distance: impl Fn(&[f64], &[f64]) -> u64,
 ) -> Result<Vec<Candidate>> {
     let dim = queries.ncols();
-    let query_values = scaled(queries, scale)?;
+    let query_values = Scaled::new(queries.into(), scale)?.values;
     let mut values = zeroed(ROWS * dim)?;
     let mut nearest: Vec<NearestOf> = Vec::new();
     for _ in 0..queries.nrows() {
@@ -124,35 +111,4 @@ fn search<T: Component>(
         candidates.extend(nearest.sorted());
     }
     Ok(candidates)
-}
-
-/// Writes the nearest rows of arrays in the memory of a CPU device, which are copied.
-pub fn device<T: Component>(whole: DeviceQueries<T>, places: Places) -> Result<()> {
-    let (queries, database) = (whole.queries.download()?, whole.database.download()?);
-    let shape = (queries.nrows(), whole.k);
-    let found = host(&HostQueries {
-        all: Queries {
-            operation: whole.operation,
-            metric: whole.metric,
-            queries: queries.view(),
-            database: database.view(),
-            k: whole.k,
-        },
-        first_query: 0,
-        first_row: 0,
-    })?;
-    write(&found, shape, places)
-}
-
-/// Writes the nearest of all candidates to arrays of the given shape.
-pub fn write(found: &[Found], shape: (usize, usize), places: Places) -> Result<()> {
-    let array = "a place for each nearest row";
-    let mut indices = Array2::from_shape_vec(shape, zeroed(places.indices.len())?).expect(array);
-    let mut distances =
-        Array2::from_shape_vec(shape, zeroed(places.distances.len())?).expect(array);
-    merge(found, indices.view_mut(), distances.view_mut())?;
-    places.indices.copy_from(indices.as_slice().expect(array))?;
-    places
-        .distances
-        .copy_from(distances.as_slice().expect(array))
 }

@@ -1,76 +1,32 @@
 //! The nearest sequences on GPUs and in the simulator: from blocks of the matrix of slide distances.
 
 use cuda_std::DeviceSlice;
-use distances_kernels::{
-    Columns, Lists, MAX_NEAREST, Parameters, Search, THREADS, Windows as KernelWindows,
-};
+use distances_kernels::{Columns, Lists, Parameters, Search, THREADS, Windows as KernelWindows};
 
-use super::tuning::{self, Selected, Shape};
-use crate::device::{Buffer, LaunchConfig, collected};
-use crate::distances::gpu::kernels::HasKernels;
-use crate::distances::gpu::{largest, tuning as sizes};
-use crate::distances::input::too_many;
-use crate::distances::nearest::gpu::{found, tuning::list_bytes};
-use crate::distances::nearest::input::{
-    self, DeviceSlideQueries, HostSlideQueries, Places, Queries,
-};
-use crate::distances::nearest::merge::Found;
-use crate::distances::slide::DeviceWindows;
-use crate::distances::slide::gpu::{parameters, upload};
+use super::kernels::HasKernels;
+use super::slide::upload_offsets;
+use super::tuning::slide_nearest::{self as tuning, Shape};
+use super::tuning::tiles;
+use super::{FITS_GRID, parameters};
+use crate::device::{Buffer, LaunchConfig};
+use crate::distances::input::DeviceQueries;
+use crate::distances::output::DevicePlaces;
+use crate::distances::rows::DeviceRows;
+use crate::distances::workspace::{Selected, list_bytes};
 use crate::partition::is_short_of_memory;
 use crate::{Device, Result, modules};
 
-const NAMES: [&str; 2] = ["queries", "database"];
-
-/// Returns the nearest sequences of all queries, at most k.
-pub fn host<T: HasKernels>(device: &Device, whole: &HostSlideQueries<T>) -> Result<Vec<Found>> {
-    let (k, all) = (whole.columns(), whole.all);
-    input::require_k(all.operation, all.k, MAX_NEAREST as usize)?;
-    let queries = device.upload(&all.queries.rows())?;
-    let database = device.upload(&all.database.rows())?;
-    let query_offsets = collected(all.queries.offsets())?;
-    let offsets = collected(all.database.offsets())?;
-    let elements = all.queries.len().saturating_mul(k);
-    let (mut indices, mut distances) = (device.alloc(elements)?, device.alloc(elements)?);
-    let resident = Queries {
-        operation: all.operation,
-        metric: all.metric,
-        queries: DeviceWindows {
-            rows: &queries,
-            offsets: &query_offsets,
-        },
-        database: DeviceWindows {
-            rows: &database,
-            offsets: &offsets,
-        },
-        k,
-    };
-    let places = Places {
-        indices: &mut indices,
-        distances: &mut distances,
-    };
-    self::device(resident, places)?;
-    found(whole, &indices, &distances)
-}
-
-pub fn device<T: HasKernels>(whole: DeviceSlideQueries<T>, places: Places) -> Result<()> {
-    let Queries {
-        operation,
-        metric,
-        queries,
-        database,
-        k,
-    } = whole;
-    let largest = largest(operation, NAMES, queries.rows, Some(database.rows))?;
-    let (count, sequences) = (queries.len(), database.len());
-    if count == 0 || k == 0 {
-        return Ok(());
-    }
-    input::require_k(operation, k, MAX_NEAREST as usize)?;
-    let parameters = parameters::<T>(operation, metric, NAMES, queries, database, largest)?;
-    let device = queries.rows.device();
-    let query_offsets = upload(device, queries.offsets)?;
-    let offsets = upload(device, database.offsets)?;
+/// Writes the nearest sequences of queries in a device's memory.
+pub fn sequences<T: HasKernels>(
+    whole: DeviceQueries<T>,
+    places: DevicePlaces,
+    largest: f64,
+) -> Result<()> {
+    let (queries, database, k) = (whole.queries, whole.database, whole.k);
+    let (count, sequences) = (queries.count(), database.count());
+    let parameters = parameters(whole.metric, queries, database, largest);
+    let device = queries.device();
+    let (query_offsets, offsets) = (upload_offsets(queries)?, upload_offsets(database)?);
     let (shape, mut workspace) = allocate(device, k, count, sequences)?;
     let module = &modules::DISTANCES;
     for first in (0..count).step_by(shape.queries) {
@@ -95,15 +51,14 @@ pub fn device<T: HasKernels>(whole: DeviceSlideQueries<T>, places: Places) -> Re
                 columns: columns as u64,
                 ..parameters
             };
-            let tiles = sizes::tiles(in_block, columns, T::KERNELS.tile_columns);
-            let tiles = tiles.ok_or_else(|| too_many(operation, (in_block, columns)))?;
+            let tiles = tiles(in_block, columns, T::KERNELS.tile_columns);
             let arguments = (
                 parameters,
                 windows(queries, &query_offsets, first, in_block),
                 windows(database, &offsets, first_column, columns),
                 workspace.matrix.slice_mut(),
             );
-            let config = LaunchConfig::new(tiles, THREADS);
+            let config = LaunchConfig::new(tiles.expect(FITS_GRID), THREADS);
             // SAFETY: a block per tile; the sequences are of this device and as many as the
             // parameters say, and have at most `MAX_DIM` numbers each; the matrix has an element for
             // each pair; buffers are aligned to 256 bytes and freed after the kernel has run.
@@ -132,14 +87,14 @@ pub fn device<T: HasKernels>(whole: DeviceSlideQueries<T>, places: Places) -> Re
 
 /// Returns `count` sequences from `first` on.
 fn windows<T: HasKernels>(
-    windows: DeviceWindows<T>,
+    windows: DeviceRows<T>,
     offsets: &Buffer<u64>,
     first: usize,
     count: usize,
 ) -> KernelWindows<T> {
     let offsets = offsets.slice().as_ptr();
     KernelWindows {
-        values: windows.rows.buffer().slice(),
+        values: windows.numbers.buffer().slice(),
         // SAFETY: the callers have these sequences, and there is an offset behind the last one.
         offsets: unsafe { DeviceSlice::from_raw_parts(offsets.add(first), count + 1) },
     }

@@ -1,18 +1,12 @@
-//! The calls: distances of host arrays, and of arrays in a device's memory.
+//! The calls for distances of rows.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
 
-use super::element::Component;
-use super::input::{self, Pairs};
-use super::options::Distances;
-use crate::device::{DeviceArray, zeroed_lazily};
-use crate::error::During;
+use crate::device::DeviceArray;
+use crate::distances::element::Component;
+use crate::distances::options::Distances;
+use crate::distances::rows::{DeviceRows, HostRows};
 use crate::{DeviceSet, Result};
-
-const DISTANCES: &str = "distances";
-const DISTANCES_DEVICE: &str = "distances_device";
-const PAIRWISE: &str = "pairwise";
-const PAIRWISE_DEVICE: &str = "pairwise_device";
 
 /// Computes the Euclidean distances of all rows of `a` to all rows of `b`, N×D, M×D → N×M, as
 /// [`Distances::distances`].
@@ -75,10 +69,8 @@ impl Distances {
         a: ArrayView2<T>,
         b: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
-        input::require_rows(DISTANCES, a.shape(), b.shape())?;
-        let mut out = host_array(DISTANCES, a.nrows(), b.nrows())?;
-        self.host(DISTANCES, devices, a, Some(b), (out.view_mut(), true))?;
-        Ok(out)
+        let pairs = self.pairs("distances", HostRows::from(a), Some(b.into()));
+        pairs.compute(devices)
     }
 
     /// As [`distances`](Self::distances), but writes to `out`, a view of N×M with any strides.
@@ -106,7 +98,8 @@ impl Distances {
         b: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host("distances_into", devices, a, Some(b), (out, false))
+        let pairs = self.pairs("distances_into", HostRows::from(a), Some(b.into()));
+        pairs.compute_into(devices, out)
     }
 
     /// As [`distances`](Self::distances), but of rows in a device's memory. The result stays there.
@@ -135,11 +128,8 @@ impl Distances {
         a: &DeviceArray<T, Ix2>,
         b: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<f64, Ix2>> {
-        a.device().require_same(b.device(), DISTANCES_DEVICE)?;
-        input::require_rows(DISTANCES_DEVICE, a.shape(), b.shape())?;
-        let mut out = device_array(DISTANCES_DEVICE, a, b)?;
-        self.device(DISTANCES_DEVICE, a, Some(b), &mut out)?;
-        Ok(out)
+        let pairs = self.pairs("distances_device", DeviceRows::from(a), Some(b.into()));
+        pairs.compute()
     }
 
     /// As [`distances_device`](Self::distances_device), but writes to `out`, N×M on the same
@@ -167,7 +157,8 @@ impl Distances {
         b: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        self.device("distances_device_into", a, Some(b), out)
+        let pairs = self.pairs("distances_device_into", DeviceRows::from(a), Some(b.into()));
+        pairs.compute_into(out)
     }
 
     /// Computes the distances of all rows of `a` to each other: N×D → N×N, with a zero diagonal.
@@ -192,9 +183,8 @@ impl Distances {
         devices: &(impl DeviceSet + ?Sized),
         a: ArrayView2<T>,
     ) -> Result<Array2<f64>> {
-        let mut out = host_array(PAIRWISE, a.nrows(), a.nrows())?;
-        self.host(PAIRWISE, devices, a, None, (out.view_mut(), true))?;
-        Ok(out)
+        self.pairs("pairwise", HostRows::from(a), None)
+            .compute(devices)
     }
 
     /// As [`pairwise`](Self::pairwise), but writes to `out`, a view of N×N with any strides. After
@@ -219,7 +209,8 @@ impl Distances {
         a: ArrayView2<T>,
         out: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        self.host("pairwise_into", devices, a, None, (out, false))
+        let pairs = self.pairs("pairwise_into", HostRows::from(a), None);
+        pairs.compute_into(devices, out)
     }
 
     /// As [`pairwise`](Self::pairwise), but of rows in a device's memory, and ordered like
@@ -238,9 +229,8 @@ impl Distances {
         &self,
         a: &DeviceArray<T, Ix2>,
     ) -> Result<DeviceArray<f64, Ix2>> {
-        let mut out = device_array(PAIRWISE_DEVICE, a, a)?;
-        self.device(PAIRWISE_DEVICE, a, None, &mut out)?;
-        Ok(out)
+        self.pairs("pairwise_device", DeviceRows::from(a), None)
+            .compute()
     }
 
     /// As [`pairwise_device`](Self::pairwise_device), but writes to `out`, N×N on the same device.
@@ -266,70 +256,7 @@ impl Distances {
         a: &DeviceArray<T, Ix2>,
         out: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        self.device("pairwise_device_into", a, None, out)
+        let pairs = self.pairs("pairwise_device_into", DeviceRows::from(a), None);
+        pairs.compute_into(out)
     }
-
-    fn host<T: Component>(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        a: ArrayView2<T>,
-        b: Option<ArrayView2<T>>,
-        (out, is_new): (ArrayViewMut2<f64>, bool),
-    ) -> Result<()> {
-        let columns = b.as_ref().unwrap_or(&a);
-        input::require_rows(operation, a.shape(), columns.shape())?;
-        input::require_out(operation, (a.nrows(), columns.nrows()), out.shape())?;
-        let pairs = Pairs {
-            operation,
-            metric: self.metric,
-            a,
-            b,
-            out,
-            is_new,
-        };
-        T::host(devices.devices(), pairs).during(operation)
-    }
-
-    fn device<T: Component>(
-        &self,
-        operation: &'static str,
-        a: &DeviceArray<T, Ix2>,
-        b: Option<&DeviceArray<T, Ix2>>,
-        out: &mut DeviceArray<f64, Ix2>,
-    ) -> Result<()> {
-        let columns = b.unwrap_or(a);
-        a.device().require_same(columns.device(), operation)?;
-        a.device().require_same(out.device(), operation)?;
-        input::require_rows(operation, a.shape(), columns.shape())?;
-        input::require_out(operation, (a.shape()[0], columns.shape()[0]), out.shape())?;
-        let _ordered = (a.device()).ordered_with(&[columns.device(), out.device()])?;
-        let pairs = Pairs {
-            operation,
-            metric: self.metric,
-            a,
-            b,
-            out,
-            is_new: false,
-        };
-        T::device(pairs).during(operation)
-    }
-}
-
-/// Returns a host array for the distances, whose pages are allocated when they are written.
-fn host_array(operation: &'static str, rows: usize, columns: usize) -> Result<Array2<f64>> {
-    let distances = zeroed_lazily(rows.saturating_mul(columns)).during(operation)?;
-    Ok(Array2::from_shape_vec((rows, columns), distances).expect("a distance for each pair"))
-}
-
-/// Returns an array for the distances of the rows of `a` and `b`, on their device.
-fn device_array<T: Component>(
-    operation: &'static str,
-    a: &DeviceArray<T, Ix2>,
-    b: &DeviceArray<T, Ix2>,
-) -> Result<DeviceArray<f64, Ix2>> {
-    let (rows, columns) = (a.shape()[0], b.shape()[0]);
-    let elements = rows.saturating_mul(columns);
-    let out = a.device().alloc(elements).during(operation)?;
-    DeviceArray::from_buffer(out, Ix2(rows, columns))
 }

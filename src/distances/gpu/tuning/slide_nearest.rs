@@ -1,19 +1,7 @@
 //! How a search by slide distances is cut into blocks of their matrix.
 
-use crate::device::workspace;
-use crate::distances::nearest::gpu::tuning::{SHARE, list_bytes};
-
-workspace! {
-    /// The distances of a block of queries to a block of sequences, and the nearest sequences so
-    /// far: a list of k candidates for each query in each range of the block's columns.
-    pub struct Selected(distances: usize, lists: usize, k: usize) {
-        /// Row-major.
-        matrix: f64 = distances,
-        /// \[range\]\[query\]\[candidate\], of two words.
-        candidates: u64 = (2 * lists).saturating_mul(k),
-        counts: u32 = lists,
-    }
-}
+use super::nearest::SHARE;
+use crate::distances::workspace::{Selected, list_bytes};
 
 /// The most bytes of the matrix and the lists: enough to fill a GPU with tiles.
 const MOST_BYTES: u64 = 1 << 28;

@@ -1,11 +1,8 @@
 //! How a search is cut into launches, blocks and lists.
 
-use distances_kernels::{MAX_CANDIDATES, TILE_ROWS};
+use distances_kernels::TILE_ROWS;
 
-use super::workspace::Candidates;
-
-/// The least candidates of a list beyond k: two tiles of them.
-const LEAST_ROOM: usize = 2 * TILE_ROWS as usize;
+use crate::distances::workspace::{capacity, list_bytes};
 
 /// The most bytes of all lists: enough for many ranges, and little beside a GPU's memory.
 const MOST_BYTES: u64 = 1 << 30;
@@ -36,17 +33,6 @@ pub struct Shape {
     pub ranges: u32,
     /// Tiles of each range but the last.
     pub tiles: u32,
-}
-
-/// Returns the candidates of a list, a power of two for the sort.
-pub fn capacity(k: usize) -> usize {
-    let capacity = k.saturating_add(LEAST_ROOM).min(MAX_CANDIDATES as usize);
-    capacity.next_power_of_two()
-}
-
-/// Returns the bytes of a list and its count.
-pub fn list_bytes(k: usize) -> u64 {
-    Candidates::bytes(1, capacity(k))
 }
 
 /// Returns the memory budget of which `lists` lists take their share.
@@ -99,16 +85,6 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lists_hold_the_nearest_and_a_tile() {
-        for k in [1, 10, 256, 257, 768, 1024] {
-            let capacity = capacity(k);
-            assert!(capacity.is_power_of_two() && capacity <= MAX_CANDIDATES as usize);
-            assert!(capacity >= k + TILE_ROWS as usize, "{k}");
-        }
-        assert_eq!([10, 257, 1024].map(capacity), [512, 1024, 2048]);
-    }
 
     #[test]
     fn all_multiprocessors_are_busy() {

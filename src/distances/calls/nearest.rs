@@ -1,19 +1,14 @@
 //! The calls for nearest rows.
 
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2};
+use ndarray::{ArrayView2, ArrayViewMut2, Ix2};
 
-use super::device_output::DeviceNearest;
-use super::input::{self, HostQueries, Places, Queries};
-use super::merge::merge;
-use super::output::Nearest;
-use crate::device::{DeviceArray, zeroed_lazily};
+use crate::device::DeviceArray;
+use crate::distances::device_output::DeviceNearest;
 use crate::distances::element::Component;
 use crate::distances::options::Distances;
-use crate::error::During;
+use crate::distances::output::Nearest;
+use crate::distances::rows::{DeviceRows, HostRows};
 use crate::{DeviceSet, Result};
-
-const NEAREST: &str = "nearest";
-const NEAREST_DEVICE: &str = "nearest_device";
 
 /// Finds the `k` rows of `database` that are nearest to each of `queries`, by their Euclidean
 /// distance, as [`Distances::nearest`].
@@ -75,19 +70,8 @@ impl Distances {
         database: ArrayView2<T>,
         k: usize,
     ) -> Result<Nearest> {
-        input::check(NEAREST, queries.shape(), database.shape(), k)?;
-        let shape = (queries.nrows(), k);
-        let elements = shape.0.saturating_mul(k);
-        let indices = zeroed_lazily(elements).during(NEAREST)?;
-        let distances = zeroed_lazily(elements).during(NEAREST)?;
-        let expected = "a place for each nearest row";
-        let mut found = Nearest {
-            indices: Array2::from_shape_vec(shape, indices).expect(expected),
-            distances: Array2::from_shape_vec(shape, distances).expect(expected),
-        };
-        let places = (found.indices.view_mut(), found.distances.view_mut());
-        self.host_nearest(NEAREST, devices, queries, database, places)?;
-        Ok(found)
+        let queries = self.queries("nearest", HostRows::from(queries), database.into(), k);
+        queries.search(devices)
     }
 
     /// As [`nearest`](Self::nearest), but writes to `indices` and `distances`, views of N×k with
@@ -121,15 +105,8 @@ impl Distances {
         indices: ArrayViewMut2<u64>,
         distances: ArrayViewMut2<f64>,
     ) -> Result<()> {
-        let operation = "nearest_into";
-        let k = input::columns(
-            operation,
-            queries.nrows(),
-            indices.shape(),
-            distances.shape(),
-        )?;
-        input::check(operation, queries.shape(), database.shape(), k)?;
-        self.host_nearest(operation, devices, queries, database, (indices, distances))
+        let queries = self.queries("nearest_into", HostRows::from(queries), database.into(), 0);
+        queries.search_into(devices, indices, distances)
     }
 
     /// As [`nearest`](Self::nearest), but of rows in a device's memory. The result stays there.
@@ -162,20 +139,9 @@ impl Distances {
         database: &DeviceArray<T, Ix2>,
         k: usize,
     ) -> Result<DeviceNearest> {
-        let device = queries.device();
-        device.require_same(database.device(), NEAREST_DEVICE)?;
-        input::check(NEAREST_DEVICE, queries.shape(), database.shape(), k)?;
-        let shape = Ix2(queries.shape()[0], k);
-        let elements = shape[0].saturating_mul(k);
-        let indices = device.alloc(elements).during(NEAREST_DEVICE)?;
-        let distances = device.alloc(elements).during(NEAREST_DEVICE)?;
-        let mut found = DeviceNearest {
-            indices: DeviceArray::from_buffer(indices, shape)?,
-            distances: DeviceArray::from_buffer(distances, shape)?,
-        };
-        let places = (&mut found.indices, &mut found.distances);
-        self.device_nearest(NEAREST_DEVICE, queries, database, places)?;
-        Ok(found)
+        let queries = DeviceRows::from(queries);
+        self.queries("nearest_device", queries, database.into(), k)
+            .search()
     }
 
     /// As [`nearest_device`](Self::nearest_device), but writes to `indices` and `distances`, N×k on
@@ -206,60 +172,8 @@ impl Distances {
         indices: &mut DeviceArray<u64, Ix2>,
         distances: &mut DeviceArray<f64, Ix2>,
     ) -> Result<()> {
-        let operation = "nearest_device_into";
-        let device = queries.device();
-        device.require_same(database.device(), operation)?;
-        device.require_same(indices.device(), operation)?;
-        device.require_same(distances.device(), operation)?;
-        let count = queries.shape()[0];
-        let k = input::columns(operation, count, indices.shape(), distances.shape())?;
-        input::check(operation, queries.shape(), database.shape(), k)?;
-        self.device_nearest(operation, queries, database, (indices, distances))
-    }
-
-    fn host_nearest<T: Component>(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        queries: ArrayView2<T>,
-        database: ArrayView2<T>,
-        (indices, distances): (ArrayViewMut2<u64>, ArrayViewMut2<f64>),
-    ) -> Result<()> {
-        let whole = HostQueries {
-            all: Queries {
-                operation,
-                metric: self.metric,
-                queries,
-                database,
-                k: indices.ncols(),
-            },
-            first_query: 0,
-            first_row: 0,
-        };
-        let found = T::host_nearest(devices.devices(), whole).during(operation)?;
-        merge(&found, indices, distances).during(operation)
-    }
-
-    fn device_nearest<T: Component>(
-        &self,
-        operation: &'static str,
-        queries: &DeviceArray<T, Ix2>,
-        database: &DeviceArray<T, Ix2>,
-        (indices, distances): (&mut DeviceArray<u64, Ix2>, &mut DeviceArray<f64, Ix2>),
-    ) -> Result<()> {
-        let others = [database.device(), indices.device(), distances.device()];
-        let _ordered = queries.device().ordered_with(&others)?;
-        let whole = Queries {
-            operation,
-            metric: self.metric,
-            queries,
-            database,
-            k: indices.shape()[1],
-        };
-        let places = Places {
-            indices: indices.inner_mut(),
-            distances: distances.inner_mut(),
-        };
-        T::device_nearest(whole, places).during(operation)
+        let queries = DeviceRows::from(queries);
+        let queries = self.queries("nearest_device_into", queries, database.into(), 0);
+        queries.search_into(indices, distances)
     }
 }
