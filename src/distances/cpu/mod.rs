@@ -8,13 +8,12 @@ use distances_kernels::Scale;
 use ndarray::ArrayView2;
 
 use super::element::Component;
-use super::input::{self, Arguments, HostPairs};
+use super::input::{self, Arguments, HostPairs, HostQueries};
+use super::merge::Found;
 use super::options::Metric;
 use super::rows::HostRows;
 use crate::device::{assign, collected, require_available, zeroed, zeroed_lazily};
 use crate::{Result, parallel};
-
-pub use nearest::nearest;
 
 /// Rows of the result that a task computes: it reads each row of `b` once for all.
 const LINES: usize = 8;
@@ -43,6 +42,18 @@ pub fn pairs<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     let result = ArrayView2::from_shape(pairs.out.raw_dim(), &result).expect("as many");
     assign(pairs.out.view_mut(), &result);
     Ok(())
+}
+
+/// Returns the nearest rows or sequences of ranges of queries and of the database, at most k of each.
+pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
+    let scale = scale(whole.operation, whole.metric, whole.arguments())?;
+    if whole.is_empty() {
+        return Ok(Vec::new());
+    }
+    match whole.database.offsets {
+        Some(_) => slide_nearest::sequences(whole, scale),
+        None => nearest::rows(whole, scale),
+    }
 }
 
 /// Checks all numbers, and returns the scale of the distances.

@@ -3,7 +3,7 @@
 use distances_kernels::Scale;
 use ndarray::{ArrayView2, s};
 
-use super::{Scaled, finish, scale, slide_nearest, squared_distance};
+use super::{Scaled, finish, squared_distance};
 use crate::device::{reserve, zeroed};
 use crate::distances::element::Component;
 use crate::distances::input::HostQueries;
@@ -20,18 +20,7 @@ const ROWS: usize = 64;
 const LEAST_ROWS: usize = 1024;
 
 /// Returns the nearest rows of ranges of queries and rows, at most k of each range.
-pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
-    let scale = scale(whole.operation, whole.metric, whole.arguments())?;
-    if whole.is_empty() {
-        return Ok(Vec::new());
-    }
-    match whole.database.offsets {
-        Some(_) => slide_nearest::sequences(whole, scale),
-        None => rows(whole, scale),
-    }
-}
-
-fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<Found>> {
+pub fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<Found>> {
     let (metric, k) = (whole.metric, whole.k);
     let (queries, database) = (whole.queries.all(), whole.database.all());
     let (rows, tasks) = tasks(queries.nrows(), database.nrows(), LEAST_ROWS.max(k));

@@ -9,10 +9,12 @@
 //! block does not depend on the number of threads: the result has the same bits on any number of
 //! threads. Processors with other vector instructions may give other bits.
 
+mod cast;
 mod element;
 #[cfg(test)]
 mod tests;
 
+pub use cast::{cast, each};
 pub use element::CpuScalar;
 use element::CpuSum;
 
@@ -44,7 +46,7 @@ const LARGE: usize = 1 << 30;
 
 /// Computes C = alpha·A·B + beta·C for each matrix of a batch.
 ///
-/// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are
+/// C is not read if beta is 0. A and B are read: k and alpha are not 0. A and B of 16 bits are
 /// converted to `f32`, which is exact.
 /// [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
 pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
@@ -56,10 +58,6 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
         factor.expect("a batch as large as C's, or a single matrix")
     });
     if c.is_empty() {
-        return Ok(());
-    }
-    if a.dim().2 == 0 || alpha.is_zero() {
-        scale(beta, c);
         return Ok(());
     }
     if c.strides()[1].abs() < c.strides()[2].abs() {
@@ -112,13 +110,19 @@ pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
 }
 
 /// Computes C = beta·C.
-fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
-    if beta.is_one() {
+pub fn scale<C: CpuScalar>(beta: C::Sum, mut c: ArrayViewMut3<'_, C>) {
+    if beta.is_one() || c.is_empty() {
         return;
     }
     let (axis, length) = parallel::cut(c.shape(), BLOCK);
     parallel::each(c.axis_chunks_iter_mut(axis, length), |mut c| {
-        c.map_inplace(|c| *c = if beta.is_zero() { S::zero() } else { beta * *c });
+        c.map_inplace(|c| {
+            let scaled = match beta.is_zero() {
+                true => Zero::zero(),
+                false => beta * c.wide(),
+            };
+            *c = C::rounded(scaled);
+        });
     });
 }
 

@@ -173,6 +173,9 @@ impl MatMul {
         a.device().require_same(c.device(), operation)?;
         let sizes = sizes(operation, a.shape(), b.shape())?;
         require_product(operation, DA::product(sizes).slice(), c.shape())?;
+        if c.is_empty() {
+            return Ok(());
+        }
         let device = a.device().clone();
         let _ordered = device.ordered_with(&[b.device(), c.device()])?;
         let product = DeviceProduct {
