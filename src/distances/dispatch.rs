@@ -1,5 +1,7 @@
 //! Dispatch by element type and kind of device.
 
+use std::slice;
+
 use super::element::Dispatch;
 use super::input::{self, DevicePairs, DeviceQueries, HostPairs, HostQueries};
 use super::merge::merge;
@@ -13,24 +15,31 @@ macro_rules! dispatch {
         impl Dispatch for $type {
             fn host_pairs(devices: &[Device], whole: HostPairs<$type>) -> Result<()> {
                 let (operation, arguments) = (whole.operation, whole.arguments());
-                let done = partition::run(devices, operation, whole, |device, pairs| {
-                    if device.kind() == DeviceKind::Cpu {
-                        return cpu::pairs(pairs);
+                let parts = partition::run(devices, operation, whole, |device, pairs| {
+                    match device.kind() {
+                        DeviceKind::Cpu => cpu::pairs(pairs),
+                        _ => {
+                            pairs.require_kernels()?;
+                            gpu::host_pairs(device, pairs)
+                        }
                     }
-                    pairs.require_kernels()?;
-                    gpu::host_pairs(device, pairs)
                 });
-                partition::recheck(done, || input::recheck(operation, arguments)).map(|_| ())
+                partition::recheck(parts, || input::recheck(operation, arguments)).map(|_| ())
             }
 
             fn device_pairs(pairs: DevicePairs<$type>) -> Result<()> {
-                if pairs.a.device().kind() == DeviceKind::Cpu {
-                    let mut on_host = pairs.download()?;
-                    cpu::pairs(&mut on_host.view())?;
-                    return pairs.out.copy_from(on_host.out.as_slice().expect("row-major"));
+                let device = pairs.a.device();
+                match device.kind() {
+                    DeviceKind::Cpu => {
+                        let mut copies = pairs.download()?;
+                        Self::host_pairs(slice::from_ref(device), copies.view())?;
+                        pairs.out.copy_from(copies.out.as_slice().expect("row-major"))
+                    }
+                    _ => {
+                        pairs.require_kernels()?;
+                        gpu::device_pairs(pairs)
+                    }
                 }
-                pairs.require_kernels()?;
-                gpu::device_pairs(pairs)
             }
 
             fn host_nearest(
@@ -40,11 +49,13 @@ macro_rules! dispatch {
             ) -> Result<()> {
                 let (operation, arguments) = (whole.operation, whole.arguments());
                 let found = partition::run(devices, operation, whole, |device, queries| {
-                    if device.kind() == DeviceKind::Cpu {
-                        return cpu::nearest(queries);
+                    match device.kind() {
+                        DeviceKind::Cpu => cpu::nearest(queries),
+                        _ => {
+                            queries.require_kernels()?;
+                            gpu::host_nearest(device, queries)
+                        }
                     }
-                    queries.require_kernels()?;
-                    gpu::host_nearest(device, queries)
                 });
                 let found = partition::recheck(found, || input::recheck(operation, arguments))?;
                 let found: Vec<_> = found.into_iter().flatten().collect();
@@ -52,15 +63,20 @@ macro_rules! dispatch {
             }
 
             fn device_nearest(queries: DeviceQueries<$type>, places: DevicePlaces) -> Result<()> {
-                if queries.queries.device().kind() == DeviceKind::Cpu {
-                    let on_host = queries.download()?;
-                    let found = cpu::nearest(&on_host.view())?;
-                    let mut nearest = Nearest::zeros(queries.queries.count(), queries.k)?;
-                    merge(&found, nearest.indices.view_mut(), nearest.distances.view_mut())?;
-                    return places.upload(&nearest);
+                let device = queries.queries.device();
+                match device.kind() {
+                    DeviceKind::Cpu => {
+                        let copies = queries.download()?;
+                        let mut nearest = Nearest::zeros(queries.queries.count(), queries.k)?;
+                        let on_host = nearest.places();
+                        Self::host_nearest(slice::from_ref(device), copies.view(), on_host)?;
+                        places.upload(&nearest)
+                    }
+                    _ => {
+                        queries.require_kernels()?;
+                        gpu::device_nearest(queries, places)
+                    }
                 }
-                queries.require_kernels()?;
-                gpu::device_nearest(queries, places)
             }
         }
     )*};

@@ -2,31 +2,25 @@
 
 use std::ops::Range;
 
-use super::gpu::HasKernels;
-use super::input::Windows;
-use super::tables::Tables;
-use super::windows;
+use tensor_sketch_kernels::fourier::Number;
+
+use super::input::{HostSketch, HostWindows, Windows};
+use super::options::Form;
+use super::workspace::Workspace;
 use crate::Result;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
-use crate::sequences::SequencesView;
-
-pub struct SequencesPartition<'a, T> {
-    pub sequences: SequencesView<'a>,
-    /// Entries of a sequence's result.
-    pub entries: usize,
-    /// Bytes of a device's memory for each letter, if all letters have to be there at once.
-    pub bytes_per_letter: u64,
-    /// The entries of all sequences.
-    pub out: &'a mut [T],
-}
 
 /// The work of a sequence besides its letters, in letters.
 const LETTERS_PER_SEQUENCE: usize = 64;
 
-impl<T: Send> Partition for SequencesPartition<'_, T> {
+impl<T: Send> Partition for HostSketch<'_, T> {
     fn bytes(&self) -> u64 {
-        let letters = self.sequences.own_codes().len() as u64;
-        letters * self.bytes_per_letter + bytes_of(self.out.len(), size_of::<T>())
+        let letters = match self.job.form {
+            // A byte for each, all at once.
+            Form::Direct => self.sequences.own_codes().len() as u64,
+            Form::Auto | Form::Fourier => 0,
+        };
+        letters + bytes_of(self.out.len(), size_of::<T>())
     }
 
     /// Splits into ranges of about equal work.
@@ -51,8 +45,8 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
         ranges.push(start..sequences);
         let mut rest = self.out;
         let partition = |range: Range<usize>| {
-            let out = rest.split_off_mut(..range.len() * self.entries);
-            SequencesPartition {
+            let out = rest.split_off_mut(..range.len() * self.job.entries());
+            HostSketch {
                 sequences: self.sequences.range(range),
                 out: out.expect("entries of all sequences"),
                 ..self
@@ -62,50 +56,39 @@ impl<T: Send> Partition for SequencesPartition<'_, T> {
     }
 }
 
-/// Consecutive windows, at least one.
-pub struct WindowsPartition<'a, T> {
-    pub tables: &'a Tables,
-    /// The codes from the start of the first window to the end of the last.
-    pub codes: &'a [u8],
-    pub windows: Windows,
-    /// A row for each window.
-    pub sketches: &'a mut [T],
-}
-
-impl<T> WindowsPartition<'_, T> {
-    /// Splits after the first `count` windows.
+impl<T> HostWindows<'_, T> {
     fn split_at(self, count: usize) -> (Self, Self) {
         let Windows { width, stride, .. } = self.windows;
-        let (sketches, behind) = self.sketches.split_at_mut(count * self.tables.dim());
+        let (out, behind) = self.out.split_at_mut(count * self.job.tables.dim());
         let windows = |count| Windows {
             count,
             ..self.windows
         };
         (
-            WindowsPartition {
+            HostWindows {
                 codes: &self.codes[..(count - 1) * stride + width],
                 windows: windows(count),
-                sketches,
+                out,
                 ..self
             },
-            WindowsPartition {
+            HostWindows {
                 codes: &self.codes[count * stride..],
                 windows: windows(self.windows.count - count),
-                sketches: behind,
+                out: behind,
                 ..self
             },
         )
     }
 }
 
-impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
+impl<T: Number + Send> Partition for HostWindows<'_, T> {
     fn bytes(&self) -> u64 {
-        windows::gpu::bytes::<T>(self.tables, self.windows, self.codes.len())
+        Workspace::<T>::new(self.job.tables).window_bytes(self.codes.len(), self.windows)
     }
 
     /// Splits between runs of windows, so that runs are computed as in the whole.
     fn split(self, count: usize) -> Result<Vec<Self>> {
-        let step = windows::gpu::run(self.windows);
+        let step = self.windows.run();
         let ranges = equal_ranges(self.windows.count, count, step);
         Ok(split_at_ranges(self, ranges, Self::split_at))
     }
@@ -114,10 +97,12 @@ impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor_sketch::Sequences;
+    use crate::tensor_sketch::input::Rows;
+    use crate::tensor_sketch::{Sequences, Tables, TensorSketch};
 
     #[test]
     fn partitions_are_about_equal_and_have_all_sequences() {
+        let sketcher = TensorSketch::new(Tables::from_seed(4, 1, 3, 0).unwrap());
         for (lengths, count, counts) in [
             (vec![], 3, vec![0]),
             (vec![9], 3, vec![1]),
@@ -131,10 +116,9 @@ mod tests {
         ] {
             let sequences: Sequences = lengths.iter().map(|&length| vec![0; length]).collect();
             let mut out = vec![0f32; 3 * sequences.len()];
-            let whole = SequencesPartition {
+            let whole = HostSketch {
+                job: sketcher.job("test", Rows::Last),
                 sequences: sequences.view(),
-                entries: 3,
-                bytes_per_letter: 0,
                 out: &mut out,
             };
             let split = whole.split(count).unwrap();

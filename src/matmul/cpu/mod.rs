@@ -16,7 +16,7 @@ mod tests;
 
 pub use cast::{cast, each};
 pub use element::CpuScalar;
-use element::CpuSum;
+use element::{CpuResult, CpuSum};
 
 use crate::Result;
 use crate::device::{Aside, zeroed};
@@ -71,7 +71,7 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
 
 /// As [`gemm`], for a C of the type of A and B: sums are rounded at the end. Takes memory for C in
 /// the type of the sums.
-pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
+pub fn rounded_gemm<T: CpuScalar + CpuResult<T::Sum>>(product: HostProduct<T, T>) -> Result<()> {
     let Product {
         operation,
         alpha,
@@ -110,7 +110,7 @@ pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
 }
 
 /// Computes C = beta·C.
-pub fn scale<C: CpuScalar>(beta: C::Sum, mut c: ArrayViewMut3<'_, C>) {
+pub fn scale<S: CpuSum, C: CpuResult<S>>(beta: S, mut c: ArrayViewMut3<'_, C>) {
     if beta.is_one() || c.is_empty() {
         return;
     }
@@ -118,7 +118,7 @@ pub fn scale<C: CpuScalar>(beta: C::Sum, mut c: ArrayViewMut3<'_, C>) {
     parallel::each(c.axis_chunks_iter_mut(axis, length), |mut c| {
         c.map_inplace(|c| {
             let scaled = match beta.is_zero() {
-                true => Zero::zero(),
+                true => S::zero(),
                 false => beta * c.wide(),
             };
             *c = C::rounded(scaled);

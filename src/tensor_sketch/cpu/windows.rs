@@ -12,14 +12,15 @@ use std::collections::VecDeque;
 
 use ndarray::{ArrayViewMut2, Axis};
 
+use super::engine::{Fourier, LEAF};
+use super::matrix::Matrix;
+use super::sketch_fourier;
+use super::vector::Vector;
 use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
-use crate::tensor_sketch::cpu::engine::{Fourier, LEAF};
-use crate::tensor_sketch::cpu::matrix::Matrix;
-use crate::tensor_sketch::cpu::{Vector, sketch_fourier};
 use crate::tensor_sketch::fourier::Finish;
-use crate::tensor_sketch::input::{Job, Windows};
+use crate::tensor_sketch::input::{HostWindows, Windows};
 
 /// The most bytes of the matrices of a run.
 const MOST_BYTES: usize = 32 << 20;
@@ -32,19 +33,15 @@ const FEWEST_STEPS: usize = 64;
 const PARALLEL: usize = 64;
 
 /// Writes the sketches of the windows of `codes`, at least one, to a row each.
-pub fn sketch<T: Vector>(
-    job: &Job,
-    codes: &[u8],
-    windows: Windows,
-    sketches: &mut [T],
-) -> Result<()> {
-    let (tables, normalize) = (job.tables, job.normalize);
+pub fn windows<T: Vector>(whole: &mut HostWindows<T>) -> Result<()> {
+    let (tables, normalize, codes) = (whole.job.tables, whole.job.normalize, whole.codes);
     let Windows {
         width,
         stride,
         count,
-    } = windows;
-    let mut result = ArrayViewMut2::from_shape((count, tables.dim()), sketches).expect("so many");
+    } = whole.windows;
+    let result = ArrayViewMut2::from_shape((count, tables.dim()), &mut *whole.out);
+    let mut result = result.expect("so many");
     let tuple = tables.tuple_length();
     let fourier = Fourier::new(tables);
     if width <= stride {

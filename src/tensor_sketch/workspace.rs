@@ -4,17 +4,18 @@
 
 use std::marker::PhantomData;
 
+use tensor_sketch_kernels::fourier::Number;
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::entries;
 use tensor_sketch_kernels::fourier::inverse::Scale;
 use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::words::Chunk;
 
-use super::kernels::{HasKernels, Pair};
+use super::fourier::{CHUNK, lanes};
+use super::input::Windows;
+use super::tables::Tables;
 use crate::partition::bytes_of;
 use crate::sequences::bits_for;
-use crate::tensor_sketch::fourier::{CHUNK, lanes};
-use crate::tensor_sketch::tables::Tables;
 
 /// The most lanes in a group.
 const GROUP: usize = 8;
@@ -28,7 +29,7 @@ pub struct Workspace<T> {
     of: PhantomData<T>,
 }
 
-impl<T: HasKernels> Workspace<T> {
+impl<T: Number> Workspace<T> {
     pub fn new(tables: &Tables) -> Workspace<T> {
         Workspace {
             tuple: tables.tuple_length(),
@@ -54,7 +55,7 @@ impl<T: HasKernels> Workspace<T> {
     }
 
     pub fn matrix_bytes(&self, count: usize, lanes: usize) -> usize {
-        self.matrices(count, lanes) * size_of::<Pair<T>>()
+        self.matrices(count, lanes) * size_of::<T::Pair>()
     }
 
     pub fn suffix_bytes(&self, windows: usize, lanes: usize) -> usize {
@@ -77,16 +78,15 @@ impl<T: HasKernels> Workspace<T> {
         self.letter_bytes(CHUNK) + units * size_of::<u128>() as u64 + rest as u64
     }
 
-    /// Estimates the bytes of `windows` windows of `strides` strides each, of a text of `letters`
-    /// letters. Strides of `segments` segments are computed in as few lanes at a time as possible.
-    /// Windows without a whole stride have no letter in common, and need no matrices of strides.
-    pub fn window_bytes(
-        &self,
-        letters: usize,
-        windows: usize,
-        strides: usize,
-        segments: usize,
-    ) -> u64 {
+    /// Estimates the bytes of a device's memory for the windows of a text of `letters` letters.
+    /// Strides are computed in as few lanes at a time as possible. Windows without a whole stride
+    /// have no letter in common, and need no matrices of strides.
+    pub fn window_bytes(&self, letters: usize, of: Windows) -> u64 {
+        let (strides, segments) = (of.strides(), of.segments_per_stride());
+        let windows = match strides {
+            0 => of.count,
+            _ => of.count.min(of.together()),
+        };
         let sketch = self.sketches(1, 1) * size_of::<T>();
         let (of_strides, of_window) = match strides {
             0 => (0, sketch + 2 * size_of::<Run>()),
@@ -104,5 +104,28 @@ impl<T: HasKernels> Workspace<T> {
         (self.letter_bytes(letters))
             .saturating_add(of_strides)
             .saturating_add(bytes_of(windows, of_window))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If the estimate counted more than a group of lanes at a time, no partition would ever fit.
+    #[test]
+    fn wide_windows_need_little_memory() {
+        let windows = |width, count| Windows {
+            width,
+            stride: 1,
+            count,
+        };
+        let narrow = Tables::from_seed(4, 4, 96, 0).unwrap();
+        let all = Workspace::<f32>::new(&narrow).window_bytes(1_000_000, windows(99_000, 901_001));
+        assert!((200 << 20..400 << 20).contains(&all), "{all}");
+        let few = Workspace::<f32>::new(&narrow).window_bytes(99_099, windows(99_000, 100));
+        assert!(few < 70 << 20, "{few}");
+        let wide = Tables::from_seed(4, 4, 4096, 0).unwrap();
+        let all = Workspace::<f64>::new(&wide).window_bytes(1_000_000, windows(200_000, 800_001));
+        assert!((10 << 30..20 << 30).contains(&all), "{all}");
     }
 }

@@ -1,69 +1,51 @@
 //! Sliding windows on GPUs and in the simulator: the matrices of the segments, the products of
-//! whole runs, then the windows of all runs. [`windows`](super) defines these words.
+//! whole runs, then the windows of all runs. [`windows`](crate::tensor_sketch::windows) defines these words.
 
 use std::ops::Range;
 
 use tensor_sketch_kernels::fourier::compose::Run;
 use tensor_sketch_kernels::fourier::windows;
 
+use super::fourier::{Engine, Spectra};
+use super::kernels::{HasKernels, WINDOWS, nothing};
+use super::layout::{Capacity, HostLayout, Layout, Segment};
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
-use crate::sequences::{PackedLetters, SequenceBuffers};
-use crate::tensor_sketch::gpu::HasKernels;
-use crate::tensor_sketch::gpu::fourier::{Engine, Spectra};
-use crate::tensor_sketch::gpu::kernels::{WINDOWS, nothing};
-use crate::tensor_sketch::gpu::layout::{Capacity, HostLayout, Layout, Segment};
-use crate::tensor_sketch::gpu::tuning::Runs;
-use crate::tensor_sketch::gpu::workspace::Workspace;
-use crate::tensor_sketch::input::{Job, Windows};
-use crate::tensor_sketch::tables::Tables;
-use crate::{Device, Error, Result};
+use crate::sequences::PackedLetters;
+use crate::tensor_sketch::input::{DeviceWindows, HostWindows, Windows};
+use crate::tensor_sketch::tuning::{FourierPolicy, Runs};
+use crate::{Device, Result};
 
-/// The limits of a batch: its windows, and the letters in which these windows begin. A batch always
-/// has room for one window for each stride of a window, also beyond these limits.
-const MAX_WINDOWS: usize = 1 << 16;
-const MAX_LETTERS: usize = 1 << 27;
-
-/// The most strides in a window. Kernels count the segments of a batch in 32 bits. A batch of such
-/// windows has up to about twice as many strides, with up to two segments each.
-const MAX_STRIDES: usize = 1 << 29;
-
-/// Writes the sketches of all windows of `codes` to a row each. There is at least one window, the
-/// codes are below the alphabet's size, and they end with the last window.
+/// Writes the sketches of all windows of codes to a row each. There is at least one window, and the
+/// codes are below the alphabet's size.
 pub fn host<T: HasKernels>(
     device: &Device,
-    job: &Job,
-    codes: &[u8],
-    of: Windows,
-    sketches: &mut [T],
+    policy: &FourierPolicy,
+    whole: &mut HostWindows<T>,
 ) -> Result<()> {
-    let engine = Engine::<T>::new(device, job)?;
-    let letters = PackedLetters::upload(device, codes, job.tables.alphabet_size())?;
-    let Some(runs) = runs(job, of)? else {
+    let (job, of) = (&whole.job, whole.windows);
+    let engine = Engine::<T>::new(device, policy, job)?;
+    let letters = PackedLetters::upload(device, whole.codes, job.tables.alphabet_size())?;
+    let Some(runs) = runs(of) else {
         let layouts = engine.separate(of)?;
         let mut out = engine.allocate_sketches(of.count, 1)?;
         engine.sketch(&letters, &layouts, &lengths(of, of.count)?, &mut out)?;
-        return out.copy_to(sketches);
+        return out.copy_to(whole.out);
     };
     for batch in batches_of_runs(of, &runs) {
         let place = batch.start * job.tables.dim()..batch.end * job.tables.dim();
         let spectra = engine.windows(&letters, of, &runs, batch.clone())?;
         let mut out = engine.allocate_sketches(batch.len(), 1)?;
         engine.finish(&spectra, &lengths(of, batch.len())?, &mut out, 0)?;
-        out.copy_to(&mut sketches[place])?;
+        out.copy_to(&mut whole.out[place])?;
     }
     Ok(())
 }
 
 /// Writes the sketches of all windows, at least one, of the only sequence to a row each.
-pub fn device<T: HasKernels>(
-    device: &Device,
-    job: &Job,
-    text: &SequenceBuffers,
-    of: Windows,
-    out: &mut Buffer<T>,
-) -> Result<()> {
-    let engine = Engine::<T>::new(device, job)?;
-    let Some(runs) = runs(job, of)? else {
+pub fn device<T: HasKernels>(policy: &FourierPolicy, whole: DeviceWindows<T>) -> Result<()> {
+    let (of, out, text) = (whole.windows, whole.out, whole.sequences.buffers());
+    let engine = Engine::<T>::new(whole.sequences.device(), policy, &whole.job)?;
+    let Some(runs) = runs(of) else {
         let layouts = engine.separate(of)?;
         return engine.sketch(&text.letters, &layouts, &lengths(of, of.count)?, out);
     };
@@ -75,61 +57,19 @@ pub fn device<T: HasKernels>(
 }
 
 /// Returns how the strides of windows form runs, or `None` if windows have no letter in common.
-fn runs(job: &Job, of: Windows) -> Result<Option<Runs>> {
-    let strides = of.width / of.stride;
-    if strides > MAX_STRIDES {
-        let message = format!(
-            "windows of {} letters at every {}-th are more than {MAX_STRIDES} strides long: \
-             take a larger stride, or sketch them on the CPU",
-            of.width, of.stride
-        );
-        return Err(Error::input(job.operation, message));
-    }
-    Ok((strides > 0).then(|| Runs::new(strides as u64)))
+fn runs(of: Windows) -> Option<Runs> {
+    (of.strides() > 0).then(|| Runs::new(of.strides() as u64))
 }
 
 /// Returns the windows of each batch, which ends with a run.
 fn batches_of_runs(of: Windows, runs: &Runs) -> impl Iterator<Item = Range<usize>> {
-    let together = together(of).next_multiple_of(runs.length as usize);
+    let together = of.together().next_multiple_of(runs.length as usize);
     let firsts = (0..of.count).step_by(together);
     firsts.map(move |first| first..of.count.min(first + together))
 }
 
 fn lengths(of: Windows, count: usize) -> Result<Vec<u64>> {
     collected((0..count).map(|_| of.width as u64))
-}
-
-/// Returns the number of neighbouring windows that begin in a run. Partitions that begin at
-/// multiples of this number compute the same products as the whole.
-pub fn run(of: Windows) -> usize {
-    match of.width / of.stride {
-        0 => 1,
-        strides => Runs::new(strides as u64).length as usize,
-    }
-}
-
-/// Returns the number of windows in a batch, before it is rounded up to whole runs.
-fn together(of: Windows) -> usize {
-    let most = MAX_WINDOWS.min(MAX_LETTERS / of.stride);
-    most.max(of.width / of.stride)
-}
-
-/// Estimates the bytes of a device's memory for the windows of a text of `letters` letters.
-pub fn bytes<T: HasKernels>(tables: &Tables, of: Windows, letters: usize) -> u64 {
-    let strides = of.width / of.stride;
-    let windows = match strides {
-        0 => of.count,
-        _ => of.count.min(together(of)),
-    };
-    Workspace::<T>::new(tables).window_bytes(letters, windows, strides, segments_per_stride(of))
-}
-
-/// Returns the segments of a stride: a head and a tail, or one if windows end where others begin.
-fn segments_per_stride(of: Windows) -> usize {
-    match of.width.is_multiple_of(of.stride) {
-        true => 1,
-        false => 2,
-    }
 }
 
 /// Products of matrices that are a distance apart.
@@ -152,8 +92,8 @@ impl<T: HasKernels> Engine<T> {
         batch: Range<usize>,
     ) -> Result<Spectra> {
         let count = batch.len();
-        let strides = count - 1 + of.width / of.stride;
-        let per_stride = segments_per_stride(of);
+        let strides = count - 1 + of.strides();
+        let per_stride = of.segments_per_stride();
         let layout = HostLayout::of_matrices(segments(of, batch.start, strides)?)?;
         let layout = layout.upload(&self.uploads)?;
         let units = self.words(letters, &layout)?;
@@ -234,7 +174,7 @@ fn segments(of: Windows, first: usize, strides: usize) -> Result<Vec<Segment>> {
     let head = of.width % of.stride;
     let segment = |begin: usize, letters: usize| Segment::whole(begin as u64, letters as u64);
     let mut segments = Vec::new();
-    reserve(&mut segments, segments_per_stride(of) * strides + 1)?;
+    reserve(&mut segments, of.segments_per_stride() * strides + 1)?;
     for begin in (first..first + strides).map(|stride| stride * of.stride) {
         if head > 0 {
             segments.push(segment(begin, head));
@@ -256,27 +196,4 @@ fn neighbours(count: u32, first: impl Fn(u32) -> u32, factors: u32) -> Result<Ve
         append: 0,
     };
     collected((0..count).map(product))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// If the estimate counted more than a group of lanes at a time, no partition would ever fit.
-    #[test]
-    fn wide_windows_need_little_memory() {
-        let windows = |width, count| Windows {
-            width,
-            stride: 1,
-            count,
-        };
-        let narrow = Tables::from_seed(4, 4, 96, 0).unwrap();
-        let all = bytes::<f32>(&narrow, windows(99_000, 901_001), 1_000_000);
-        assert!((200 << 20..400 << 20).contains(&all), "{all}");
-        let few = bytes::<f32>(&narrow, windows(99_000, 100), 99_099);
-        assert!(few < 70 << 20, "{few}");
-        let wide = Tables::from_seed(4, 4, 4096, 0).unwrap();
-        let all = bytes::<f64>(&wide, windows(200_000, 800_001), 1_000_000);
-        assert!((10 << 30..20 << 30).contains(&all), "{all}");
-    }
 }

@@ -1,17 +1,19 @@
 //! The calls that sketch whole sequences. [`windows`](super::windows) has the calls for windows.
 
+mod windows;
+
 use ndarray::{
     Array, Array1, Array2, Array3, ArrayView1, ArrayViewMut, ArrayViewMut1, ArrayViewMut2,
 };
 use ndarray::{ArrayViewMut3, Dimension, Ix1, Ix2, Ix3};
 
 use super::element::Entry;
-use super::input::{Job, Rows};
+use super::input::{DeviceSketch, HostSketch, Job, Rows, require_shape};
 use super::options::{Plan, TensorSketch};
-use super::output::{require_shape, write_to};
+use super::output::{check_range, write_to};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
-use crate::device::{DeviceArray, zeroed_lazily};
+use crate::device::{Buffer, DeviceArray, zeroed_lazily};
 use crate::error::During;
 use crate::sequences::{DeviceSequences, Sequences};
 use crate::{Device, DeviceSet, Result};
@@ -261,25 +263,6 @@ impl<T: Entry> TensorSketch<T> {
         T::plan(&self.job("plan", Rows::Last), device)
     }
 
-    pub(super) fn job(&self, operation: &'static str, rows: Rows) -> Job<'_> {
-        Job {
-            operation,
-            tables: &self.tables,
-            rows,
-            normalize: self.normalize,
-            form: self.form,
-            is_of_one: false,
-        }
-    }
-
-    /// As [`job`](Self::job), but for a call that takes one view of codes.
-    pub(super) fn job_of_one(&self, operation: &'static str) -> Job<'_> {
-        Job {
-            is_of_one: true,
-            ..self.job(operation, Rows::Last)
-        }
-    }
-
     fn shape(&self, sequences: usize) -> Ix2 {
         Ix2(sequences, self.tables.dim())
     }
@@ -297,7 +280,7 @@ impl<T: Entry> TensorSketch<T> {
     ) -> Result<Array<T, D>> {
         let entries = sequences.len().saturating_mul(job.entries());
         let mut entries = zeroed_lazily(entries).during(job.operation)?;
-        T::host(&job, devices.devices(), sequences.view(), &mut entries).during(job.operation)?;
+        compute(job, devices, sequences, &mut entries)?;
         Ok(Array::from_shape_vec(shape, entries).expect("rows of all sequences"))
     }
 
@@ -310,9 +293,24 @@ impl<T: Entry> TensorSketch<T> {
         out: ArrayViewMut<T, D>,
     ) -> Result<()> {
         require_shape(job.operation, shape.slice(), out.shape())?;
-        let compute = |out: &mut [T]| T::host(&job, devices.devices(), sequences.view(), out);
+        let compute = |out: &mut [T]| compute(job, devices, sequences, out);
         write_to(out, compute).during(job.operation)
     }
+}
+
+fn compute<T: Entry>(
+    job: Job,
+    devices: &(impl DeviceSet + ?Sized),
+    sequences: &Sequences,
+    out: &mut [T],
+) -> Result<()> {
+    let sketch = HostSketch {
+        job,
+        sequences: sequences.view(),
+        out: &mut *out,
+    };
+    T::host(devices.devices(), sketch).during(job.operation)?;
+    check_range(job.operation, out, job.entries(), 0, "sequence")
 }
 
 fn device<T: Entry, D: Dimension>(
@@ -321,8 +319,8 @@ fn device<T: Entry, D: Dimension>(
     shape: D,
 ) -> Result<DeviceArray<T, D>> {
     let entries = sequences.len().saturating_mul(job.entries());
-    let mut out = sequences.device.alloc(entries).during(job.operation)?;
-    T::device(&job, sequences, &mut out).during(job.operation)?;
+    let mut out = sequences.device().alloc(entries).during(job.operation)?;
+    compute_device(job, sequences, &mut out)?;
     DeviceArray::from_buffer(out, shape)
 }
 
@@ -333,8 +331,22 @@ fn device_into<T: Entry, D: Dimension>(
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
     let device = out.device().clone();
-    sequences.device.require_same(&device, job.operation)?;
+    sequences.device().require_same(&device, job.operation)?;
     require_shape(job.operation, shape.slice(), out.shape())?;
-    let _ordered = sequences.device.ordered_with(&[&device])?;
-    T::device(&job, sequences, out.inner_mut()).during(job.operation)
+    let _ordered = sequences.device().ordered_with(&[&device])?;
+    compute_device(job, sequences, out.inner_mut())
+}
+
+fn compute_device<T: Entry>(
+    job: Job,
+    sequences: &DeviceSequences,
+    out: &mut Buffer<T>,
+) -> Result<()> {
+    job.check_code(sequences.largest)?;
+    let sketch = DeviceSketch {
+        job,
+        sequences,
+        out,
+    };
+    T::device(sketch).during(job.operation)
 }

@@ -1,45 +1,15 @@
-//! Sketches of all windows of a sequence.
-//!
-//! # Algorithm
-//! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and r =
-//! `width` mod `stride`, the text is cut into *strides* of `stride` letters, and each stride into
-//! two *segments*: the *head*, its first r letters, and the *tail*. If r = 0, a stride is a single
-//! segment. A window consists of q whole strides and the head of the next stride:
-//!
-//! ```text
-//! window i = S(i) S(i+1) … S(i+q−1) H(i+q)        S(k): stride k, H(k): the head of stride k
-//! ```
-//!
-//! In the Fourier form each factor is a matrix, and the window's matrix is their product (see
-//! `fourier`). Matrices have inverses, but dividing the product by the factors that leave the
-//! window would add up rounding errors from window to window. Instead, consecutive strides form
-//! *runs*. Windows that begin in the same run share the strides between that run and the run in
-//! which the first of these windows ends:
-//!
-//! ```text
-//! window i = S(i) … S(end of the run − 1) · middle · S(…) … S(i+q−1) · H(i+q)
-//! ```
-//!
-//! The left products are made from the end of a run backwards, the right products forwards, one
-//! stride at a time, and the middle once for all windows of the run. So each window takes few
-//! products of matrices, whatever its width, and depends only on its own letters. With one run per
-//! window there is no middle, as in the algorithm for minima of sliding windows (M. van Herk, 'A
-//! fast algorithm for local minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min,
-//! median, and max filters').
-
-pub mod cpu;
-pub mod gpu;
+//! The calls for sketches of all windows of a sequence.
 
 use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView1, ArrayViewMut2, Ix2};
 
-use crate::device::{DeviceArray, packed, zeroed};
+use crate::device::{Buffer, DeviceArray, packed, zeroed};
 use crate::error::During;
 use crate::sequences::SequencesView;
 use crate::tensor_sketch::element::Entry;
-use crate::tensor_sketch::input::Windows;
-use crate::tensor_sketch::output::{require_shape, write_to};
+use crate::tensor_sketch::input::{DeviceWindows, HostWindows, Windows, require_shape};
+use crate::tensor_sketch::output::{check_range, write_to};
 use crate::tensor_sketch::{DeviceSequences, TensorSketch};
 #[allow(unused_imports, reason = "for links")]
 use crate::{Device, Error};
@@ -159,8 +129,15 @@ impl<T: Entry> TensorSketch<T> {
             codes: &codes,
             offsets: &[0, codes.len()],
         };
-        job.check_code(text.first_code_from(self.tables.alphabet_size()))?;
-        T::windows(&job, devices.devices(), &codes, windows, out).during(operation)
+        job.check_codes(text)?;
+        let whole = HostWindows {
+            job,
+            codes: &codes,
+            windows,
+            out: &mut *out,
+        };
+        T::windows(devices.devices(), whole).during(operation)?;
+        check_range(operation, out, self.tables.dim(), 0, "window")
     }
 
     /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's
@@ -194,9 +171,8 @@ impl<T: Entry> TensorSketch<T> {
         let length = sequences.single_length(WINDOWS_DEVICE)?;
         let windows = Windows::new(WINDOWS_DEVICE, length, width, stride)?;
         let entries = windows.count.saturating_mul(self.tables.dim());
-        let mut out = sequences.device.alloc(entries).during(WINDOWS_DEVICE)?;
-        let job = self.job_of_one(WINDOWS_DEVICE);
-        T::windows_device(&job, sequences, windows, &mut out).during(WINDOWS_DEVICE)?;
+        let mut out = sequences.device().alloc(entries).during(WINDOWS_DEVICE)?;
+        self.device_windows(WINDOWS_DEVICE, sequences, windows, &mut out)?;
         DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
     }
 
@@ -221,7 +197,23 @@ impl<T: Entry> TensorSketch<T> {
         require_shape(WINDOWS_DEVICE_INTO, &shape, out.shape())?;
         let out_device = out.device().clone();
         let _ordered = device.ordered_with(&[&out_device])?;
-        let job = self.job_of_one(WINDOWS_DEVICE_INTO);
-        T::windows_device(&job, sequences, windows, out.inner_mut()).during(WINDOWS_DEVICE_INTO)
+        self.device_windows(WINDOWS_DEVICE_INTO, sequences, windows, out.inner_mut())
+    }
+
+    fn device_windows(
+        &self,
+        operation: &'static str,
+        sequences: &DeviceSequences,
+        windows: Windows,
+        out: &mut Buffer<T>,
+    ) -> Result<()> {
+        let whole = DeviceWindows {
+            job: self.job_of_one(operation),
+            sequences,
+            windows,
+            out,
+        };
+        whole.job.check_code(sequences.largest)?;
+        T::windows_device(whole).during(operation)
     }
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use tensor_sketch_kernels::fourier::{Number, entries, quads};
 use tensor_sketch_kernels::{Parameters, shared_words};
 
-use crate::tensor_sketch::fourier::lanes;
+use super::fourier::lanes;
+use super::options::binomial;
 
 const WARP: u32 = 32;
 
@@ -48,6 +49,22 @@ impl DirectPolicy {
             shared_bytes: shared_words(parameters, lanes(values) * values) * 4,
         }
     }
+}
+
+/// The exponent of the largest sum that the kernel may reach: far enough below `f32`'s 2¹²⁸ that
+/// rounding does not matter.
+const MAX_EXPONENT: f64 = 126.0;
+
+/// Returns the smallest e ≥ 0 such that row k, at most C(n, k) · 2^(−e·k), stays within `f32`'s
+/// range for every k up to t.
+///
+/// Scaling by a power of two changes no rounding if the smallest entry of row t, 2^(−e·t), is a
+/// normal number. All sequences of fewer than 2³² letters have one: e is at most 15 for t = 8. Much
+/// longer sequences give `None`.
+pub fn step_exponent(longest: u64, tuple: usize) -> Option<i32> {
+    let needed = |k: usize| (binomial(longest, k as u64).max(1.0).log2() - MAX_EXPONENT) / k as f64;
+    let exponent = (1..=tuple).map(needed).fold(0.0, f64::max).ceil() as i32;
+    (exponent * tuple as i32 <= -f32::MIN_EXP).then_some(exponent)
 }
 
 /// The most letters in a word: the number of words has to fit in 16 bits, and [`Chunk::first_unit`]
@@ -203,7 +220,6 @@ fn step_cycles<N: Number>(tuple: usize, depth: usize, conflicts: f64) -> f64 {
     issue.max(shared) + 0.25 * issue.min(shared)
 }
 
-/// The text of [`Plan`](crate::tensor_sketch::Plan).
 impl fmt::Display for FourierPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -211,6 +227,26 @@ impl fmt::Display for FourierPolicy {
             "words of {} letters, {} groups of {} lanes, {} bytes of shared memory",
             self.word_letters, self.groups, self.width, self.shared_bytes
         )
+    }
+}
+
+/// How kernels compute a sketch.
+pub enum Policy {
+    Direct(DirectPolicy),
+    Fourier(FourierPolicy),
+}
+
+/// The text of [`Plan`](crate::tensor_sketch::Plan).
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Fourier(policy) => policy.fmt(f),
+            Policy::Direct(policy) => write!(
+                f,
+                "{} threads of {} values for each row, {} bytes of shared memory",
+                policy.lanes, policy.values, policy.shared_bytes
+            ),
+        }
     }
 }
 
@@ -322,6 +358,26 @@ mod tests {
             all_rows: 0,
             step: 1.0,
         })
+    }
+
+    #[test]
+    fn sums_stay_in_range() {
+        assert!(step_exponent(1 << 36, 8).is_none());
+        assert_eq!(step_exponent(0, 8).unwrap(), 0);
+        assert_eq!(step_exponent(1 << 31, 4).unwrap(), 0);
+        for n in [300_000u64, 1 << 24, 1 << 32] {
+            for tuple in 1..=8 {
+                let e = step_exponent(n, tuple).unwrap();
+                assert!((0..=15).contains(&e));
+                for k in 1..=tuple {
+                    let largest = binomial(n, k as u64) * f64::from(-e * k as i32).exp2();
+                    assert!(
+                        largest <= MAX_EXPONENT.exp2(),
+                        "n = {n}, t = {tuple}, k = {k}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
