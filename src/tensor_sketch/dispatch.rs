@@ -1,11 +1,11 @@
 //! Dispatch by type of entries and kind of device.
 
 use super::element::Dispatch;
-use super::input::{DeviceSketch, DeviceWindows, HostSketch, HostWindows, Job};
+use super::input::{DeviceSketch, HostSketch, Job};
 use super::options::{Form, Plan};
 use super::session::batch::Engine;
 use super::{cpu, gpu};
-use crate::device::{DeviceKind, zeroed, zeroed_lazily};
+use crate::device::{DeviceKind, zeroed_lazily};
 use crate::{Device, Number, Result, partition};
 
 macro_rules! dispatch {
@@ -45,44 +45,6 @@ macro_rules! dispatch {
                         let policy = sketch.job.policy::<$type>(device)?;
                         sketch.require_kernels(&policy)?;
                         gpu::device(&policy, sketch)
-                    }
-                }
-            }
-
-            fn windows(devices: &[Device], whole: HostWindows<$type>) -> Result<()> {
-                partition::require_devices(devices, whole.job.operation)?;
-                if whole.windows.count == 0 {
-                    return Ok(());
-                }
-                let job = whole.job;
-                let parts = partition::run(devices, job.operation, whole, |device, windows| {
-                    match device.kind() {
-                        DeviceKind::Cpu => cpu::windows(windows),
-                        _ => {
-                            windows.windows.require_kernels(job.operation)?;
-                            let policy = job.fourier_policy::<$type>(device)?;
-                            gpu::host_windows(device, &policy, windows)
-                        }
-                    }
-                });
-                parts.map(|_| ())
-            }
-
-            fn windows_device(whole: DeviceWindows<$type>) -> Result<()> {
-                if whole.windows.count == 0 {
-                    return Ok(());
-                }
-                let device = whole.sequences.device();
-                match device.kind() {
-                    DeviceKind::Cpu => {
-                        let mut sketches = zeroed(whole.out.len())?;
-                        cpu::windows(&mut whole.download(&mut sketches))?;
-                        whole.out.copy_from(&sketches)
-                    }
-                    _ => {
-                        whole.windows.require_kernels(whole.job.operation)?;
-                        let policy = whole.job.fourier_policy::<$type>(device)?;
-                        gpu::device_windows(&policy, whole)
                     }
                 }
             }

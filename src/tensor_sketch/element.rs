@@ -1,6 +1,6 @@
 //! The types of a sketch's entries.
 
-use super::input::{DeviceSketch, DeviceWindows, HostSketch, HostWindows, Job};
+use super::input::{DeviceSketch, HostSketch, Job};
 use super::options::Plan;
 use super::session::batch::Engine;
 use crate::{Device, Real, Result};
@@ -13,17 +13,11 @@ impl Entry for f64 {}
 
 /// The implementations for a type of entries, compiled in `dispatch.rs`, not by callers.
 pub trait Dispatch: Real {
-    /// Writes the rows of all sequences in the host's memory.
+    /// Writes the rows of all sequences or windows in the host's memory.
     fn host(devices: &[Device], whole: HostSketch<Self>) -> Result<()>;
 
-    /// Writes the rows of all sequences in a device's memory.
+    /// Writes the rows of all sequences or windows in a device's memory.
     fn device(sketch: DeviceSketch<Self>) -> Result<()>;
-
-    /// Writes the sketches of windows of a text in the host's memory.
-    fn windows(devices: &[Device], whole: HostWindows<Self>) -> Result<()>;
-
-    /// Writes the sketches of windows of the only sequence in a device's memory.
-    fn windows_device(windows: DeviceWindows<Self>) -> Result<()>;
 
     /// Makes the engine of a session in the Fourier form.
     fn engine(job: &Job, device: &Device) -> Result<Box<dyn Engine<Self>>>;

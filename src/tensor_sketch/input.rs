@@ -33,13 +33,15 @@ pub enum Rows {
     Last,
     /// Rows 0 to t.
     All,
+    /// Row t of each window of the only sequence.
+    Windows(Windows),
 }
 
 impl Rows {
     pub fn kept(self, tables: &Tables) -> RangeInclusive<usize> {
         let tuple = tables.tuple_length();
         match self {
-            Rows::Last => tuple..=tuple,
+            Rows::Last | Rows::Windows(_) => tuple..=tuple,
             Rows::All => 0..=tuple,
         }
     }
@@ -54,7 +56,7 @@ impl Job<'_> {
         self.kept().count()
     }
 
-    /// Returns the number of entries of a sequence's requested rows.
+    /// Returns the number of entries of the requested rows of a sequence or window.
     pub fn entries(&self) -> usize {
         self.row_count() * self.tables.dim()
     }
@@ -86,32 +88,35 @@ impl<T> TensorSketch<T> {
     }
 
     /// As [`job`](Self::job), but for a call that takes one view of codes.
-    pub(super) fn job_of_one(&self, operation: &'static str) -> Job<'_> {
+    pub(super) fn job_of_one(&self, operation: &'static str, rows: Rows) -> Job<'_> {
         Job {
             is_of_one: true,
-            ..self.job(operation, Rows::Last)
+            ..self.job(operation, rows)
         }
     }
 }
 
 impl Job<'_> {
-    /// Returns how kernels compute sketches, or the error for what a device cannot compute.
+    /// Returns how kernels compute sketches, or the error for what they or a device cannot compute.
+    /// Windows are always in the Fourier form.
     pub fn policy<N: Number>(&self, device: &Device) -> Result<Policy> {
-        match self.form {
-            Form::Auto | Form::Fourier => self.fourier_policy::<N>(device).map(Policy::Fourier),
-            Form::Direct => self.direct_policy::<N>(device).map(Policy::Direct),
+        match (self.form, self.rows) {
+            (Form::Direct, Rows::Last | Rows::All) => {
+                self.direct_policy::<N>(device).map(Policy::Direct)
+            }
+            (_, Rows::Windows(windows)) => {
+                windows.require_kernels(self.operation)?;
+                self.fourier_policy::<N>(device).map(Policy::Fourier)
+            }
+            _ => self.fourier_policy::<N>(device).map(Policy::Fourier),
         }
     }
 
     pub fn fourier_policy<N: Number>(&self, device: &Device) -> Result<FourierPolicy> {
-        let Parameters {
-            alphabet,
-            tuple,
-            dim,
-            ..
-        } = self.parameters();
+        let sizes = self.parameters();
         let shared = device.shared_memory_per_block().unwrap_or(0);
-        FourierPolicy::new::<N>(alphabet, tuple, dim, shared).ok_or_else(|| {
+        let policy = FourierPolicy::new::<N>(sizes.alphabet, sizes.tuple, sizes.dim, shared);
+        policy.ok_or_else(|| {
             let message = format!("{device} has only {shared} bytes of shared memory per block");
             Error::input(self.operation, message)
         })
@@ -123,21 +128,14 @@ impl Job<'_> {
                 format!("on {device} the direct form computes in f32 alone: take the Fourier form");
             return Err(Error::input(self.operation, message));
         }
-        let parameters = self.parameters();
-        let policy = DirectPolicy::new(&parameters);
-        let (bytes, available) = (
-            policy.shared_bytes,
-            device.shared_memory_per_block().unwrap_or(0),
-        );
+        let sizes = self.parameters();
+        let policy = DirectPolicy::new(&sizes);
+        let bytes = policy.shared_bytes;
+        let available = device.shared_memory_per_block().unwrap_or(0);
         if bytes <= u64::from(available) {
             return Ok(policy);
         }
-        let Parameters {
-            alphabet,
-            tuple,
-            dim,
-            ..
-        } = parameters;
+        let (alphabet, tuple, dim) = (sizes.alphabet, sizes.tuple, sizes.dim);
         let message = format!(
             "{alphabet} letters, tuples of {tuple} and dimension {dim} need {bytes} bytes of \
              shared memory per block, and {device} has {available}: take a smaller dimension or \
@@ -180,14 +178,25 @@ impl Job<'_> {
 /// Sequences in the host's memory, and the places of their rows.
 pub struct HostSketch<'a, T> {
     pub job: Job<'a>,
+    /// Codes of windows are checked.
     pub sequences: SequencesView<'a>,
-    /// The entries of all sequences, one sequence after the other.
+    /// The entries of all sequences or windows, one after the other.
     pub out: &'a mut [T],
 }
 
 impl<T> HostSketch<'_, T> {
     pub fn check_codes(&self) -> Result<()> {
-        self.job.check_codes(self.sequences)
+        match self.job.rows {
+            Rows::Last | Rows::All => self.job.check_codes(self.sequences),
+            Rows::Windows(_) => Ok(()),
+        }
+    }
+
+    /// Returns the codes from the first to the last of some windows, at least one.
+    pub fn codes_of(&self, windows: Windows) -> &[u8] {
+        let first = windows.first * windows.stride;
+        let letters = (windows.count - 1) * windows.stride + windows.width;
+        &self.sequences.codes[first..first + letters]
     }
 
     /// Checks the codes and the lengths for the direct form. Those of the Fourier form are checked
@@ -201,7 +210,7 @@ impl<T> HostSketch<'_, T> {
         Ok(())
     }
 
-    /// Returns the rows of each sequence.
+    /// Returns the rows of each sequence or window.
     pub fn rows(&mut self) -> ArrayViewMut3<'_, T> {
         let (job, count) = (&self.job, self.out.len() / self.job.entries());
         let shape = (count, job.row_count(), job.tables.dim());
@@ -234,36 +243,6 @@ impl<T: Element> DeviceSketch<'_, T> {
                 let longest = self.sequences.buffers().lengths().max();
                 (self.job).require_direct(self.sequences.len(), longest.unwrap_or(0))
             }
-        }
-    }
-}
-
-/// Windows of a text in the host's memory, whose codes are checked, and the places of their
-/// sketches.
-pub struct HostWindows<'a, T> {
-    pub job: Job<'a>,
-    /// The codes end with the last window.
-    pub codes: &'a [u8],
-    pub windows: Windows,
-    pub out: &'a mut [T],
-}
-
-/// Windows of the only sequence in a device's memory, whose codes are checked.
-pub struct DeviceWindows<'a, T: Element> {
-    pub job: Job<'a>,
-    pub sequences: &'a DeviceSequences,
-    pub windows: Windows,
-    pub out: &'a mut Buffer<T>,
-}
-
-impl<T: Element> DeviceWindows<'_, T> {
-    /// Returns the sequence of a CPU, which is in the host's memory, with places for sketches.
-    pub fn download<'b>(&'b self, out: &'b mut [T]) -> HostWindows<'b, T> {
-        HostWindows {
-            job: self.job,
-            codes: self.sequences.download().codes,
-            windows: self.windows,
-            out,
         }
     }
 }
@@ -313,6 +292,8 @@ pub struct Windows {
     pub width: usize,
     /// Letters from the start of a window to the start of the next window, at least one.
     pub stride: usize,
+    /// The number of the first window: 0 but in a partition.
+    pub first: usize,
     /// The number of windows.
     pub count: usize,
 }
@@ -339,6 +320,7 @@ impl Windows {
         Ok(Windows {
             width,
             stride,
+            first: 0,
             count: rest.map_or(0, |rest| rest / stride + 1),
         })
     }

@@ -4,100 +4,90 @@ use std::ops::Range;
 
 use tensor_sketch_kernels::fourier::Number;
 
-use super::input::{HostSketch, HostWindows, Windows};
+use super::input::{HostSketch, Job, Rows};
 use super::options::Form;
 use super::workspace::Workspace;
 use crate::Result;
-use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
+use crate::partition::{Partition, bytes_of, equal_ranges};
+use crate::sequences::SequencesView;
 
 /// The work of a sequence besides its letters, in letters.
 const LETTERS_PER_SEQUENCE: usize = 64;
 
-impl<T: Send> Partition for HostSketch<'_, T> {
+impl<T: Number + Send> Partition for HostSketch<'_, T> {
     fn bytes(&self) -> u64 {
-        let letters = match self.job.form {
-            // A byte for each, all at once.
-            Form::Direct => self.sequences.own_codes().len() as u64,
-            Form::Auto | Form::Fourier => 0,
-        };
-        letters + bytes_of(self.out.len(), size_of::<T>())
-    }
-
-    /// Splits into ranges of about equal work.
-    fn split(self, count: usize) -> Result<Vec<Self>> {
-        let sequences = self.sequences.len();
-        let offsets = self.sequences.offsets;
-        // The work for the first `n` sequences, in letters.
-        let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
-        let mut ranges = Vec::new();
-        let mut start = 0;
-        for number in 1..count {
-            if sequences - start < 2 {
-                break;
+        let letters = self.sequences.own_codes().len();
+        let rows = bytes_of(self.out.len(), size_of::<T>());
+        match (self.job.rows, self.job.form) {
+            (Rows::Windows(windows), _) => {
+                let letters = self.codes_of(windows).len();
+                Workspace::<T>::new(self.job.tables).window_bytes(letters, windows)
             }
-            let goal = work(sequences) * number as u128 / count as u128;
-            let mut ends = start + 1..sequences - 1;
-            let reached = ends.find(|&end| work(end) >= goal);
-            let end = reached.unwrap_or(sequences - 1);
-            ranges.push(start..end);
-            start = end;
+            // A byte for each letter, all at once.
+            (_, Form::Direct) => letters as u64 + rows,
+            (_, Form::Auto | Form::Fourier) => rows,
         }
-        ranges.push(start..sequences);
-        let mut rest = self.out;
-        let partition = |range: Range<usize>| {
-            let out = rest.split_off_mut(..range.len() * self.job.entries());
-            HostSketch {
-                sequences: self.sequences.range(range),
-                out: out.expect("entries of all sequences"),
-                ..self
-            }
-        };
-        Ok(ranges.into_iter().map(partition).collect())
-    }
-}
-
-impl<T> HostWindows<'_, T> {
-    fn split_at(self, count: usize) -> (Self, Self) {
-        let Windows { width, stride, .. } = self.windows;
-        let (out, behind) = self.out.split_at_mut(count * self.job.tables.dim());
-        let windows = |count| Windows {
-            count,
-            ..self.windows
-        };
-        (
-            HostWindows {
-                codes: &self.codes[..(count - 1) * stride + width],
-                windows: windows(count),
-                out,
-                ..self
-            },
-            HostWindows {
-                codes: &self.codes[count * stride..],
-                windows: windows(self.windows.count - count),
-                out: behind,
-                ..self
-            },
-        )
-    }
-}
-
-impl<T: Number + Send> Partition for HostWindows<'_, T> {
-    fn bytes(&self) -> u64 {
-        Workspace::<T>::new(self.job.tables).window_bytes(self.codes.len(), self.windows)
     }
 
-    /// Splits between runs of windows, so that runs are computed as in the whole.
     fn split(self, count: usize) -> Result<Vec<Self>> {
-        let step = self.windows.run();
-        let ranges = equal_ranges(self.windows.count, count, step);
-        Ok(split_at_ranges(self, ranges, Self::split_at))
+        let (job, mut rest) = (self.job, self.out);
+        let mut places = |range: &Range<usize>| {
+            let out = rest.split_off_mut(..range.len() * job.entries());
+            out.expect("entries of all sequences or windows")
+        };
+        let part = |range: Range<usize>| match job.rows {
+            Rows::Windows(windows) => HostSketch {
+                out: places(&range),
+                job: Job {
+                    rows: Rows::Windows(windows.range(range)),
+                    ..job
+                },
+                ..self
+            },
+            Rows::Last | Rows::All => HostSketch {
+                out: places(&range),
+                sequences: self.sequences.range(range),
+                ..self
+            },
+        };
+        Ok(match job.rows {
+            // Between runs of windows, so that runs are computed as in the whole.
+            Rows::Windows(windows) => {
+                let ranges = equal_ranges(windows.count, count, windows.run());
+                ranges.map(part).collect()
+            }
+            Rows::Last | Rows::All => {
+                let ranges = ranges_of_equal_work(self.sequences, count);
+                ranges.into_iter().map(part).collect()
+            }
+        })
     }
+}
+
+/// Returns ranges of sequences of about equal work.
+fn ranges_of_equal_work(sequences: SequencesView, count: usize) -> Vec<Range<usize>> {
+    let (all, offsets) = (sequences.len(), sequences.offsets);
+    // The work for the first `n` sequences, in letters.
+    let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
+    let (mut ranges, mut start) = (Vec::new(), 0);
+    for number in 1..count {
+        if all - start < 2 {
+            break;
+        }
+        let goal = work(all) * number as u128 / count as u128;
+        let mut ends = start + 1..all - 1;
+        let reached = ends.find(|&end| work(end) >= goal);
+        let end = reached.unwrap_or(all - 1);
+        ranges.push(start..end);
+        start = end;
+    }
+    ranges.push(start..all);
+    ranges
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor_sketch::input::Rows;
     use crate::tensor_sketch::{Sequences, Tables, TensorSketch};
 
     #[test]

@@ -27,6 +27,8 @@
 //! fast algorithm for local minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min,
 //! median, and max filters').
 
+use std::ops::Range;
+
 use super::input::Windows;
 use super::tuning::Runs;
 
@@ -36,6 +38,15 @@ const MAX_WINDOWS: usize = 1 << 16;
 const MAX_LETTERS: usize = 1 << 27;
 
 impl Windows {
+    /// Returns some of these windows.
+    pub fn range(self, range: Range<usize>) -> Windows {
+        Windows {
+            first: self.first + range.start,
+            count: range.len(),
+            ..self
+        }
+    }
+
     /// Returns the whole strides of a window, q.
     pub fn strides(self) -> usize {
         self.width / self.stride

@@ -117,6 +117,7 @@ mod tests {
         let windows = |width, count| Windows {
             width,
             stride: 1,
+            first: 0,
             count,
         };
         let narrow = Tables::from_seed(4, 4, 96, 0).unwrap();

@@ -8,14 +8,15 @@ use ndarray::{
 use ndarray::{ArrayViewMut3, Dimension, Ix1, Ix2, Ix3};
 
 use super::element::Entry;
-use super::input::{DeviceSketch, HostSketch, Job, Rows, require_shape};
+use super::input::{DeviceSketch, HostSketch, Job, Rows, Windows, require_shape};
 use super::options::{Plan, TensorSketch};
 use super::output::{check_range, write_to};
 #[allow(unused_imports, reason = "for links")]
 use crate::Error;
-use crate::device::{Buffer, DeviceArray, zeroed_lazily};
+use crate::device::{Buffer, DeviceArray, zeroed, zeroed_lazily};
 use crate::error::During;
-use crate::sequences::{DeviceSequences, Sequences};
+use crate::partition::require_devices;
+use crate::sequences::{DeviceSequences, Sequences, SequencesView};
 use crate::{Device, DeviceSet, Result};
 
 impl<T: Entry> TensorSketch<T> {
@@ -46,7 +47,8 @@ impl<T: Entry> TensorSketch<T> {
         sequences: &Sequences,
     ) -> Result<Array2<T>> {
         let shape = self.shape(sequences.len());
-        self.host(self.job("sketch", Rows::Last), devices, sequences, shape)
+        let job = self.job("sketch", Rows::Last);
+        self.host(job, devices, sequences.view(), shape)
     }
 
     /// As [`sketch`](Self::sketch), but writes to the existing N×D array `out`, with any strides.
@@ -75,7 +77,13 @@ impl<T: Entry> TensorSketch<T> {
         out: ArrayViewMut2<T>,
     ) -> Result<()> {
         let job = self.job("sketch_into", Rows::Last);
-        self.host_into(job, devices, sequences, self.shape(sequences.len()), out)
+        self.host_into(
+            job,
+            devices,
+            sequences.view(),
+            self.shape(sequences.len()),
+            out,
+        )
     }
 
     /// Computes all rows T\[0\] to T\[t\] of N sequences, N×(t+1)×D: row k is the sketch with
@@ -102,7 +110,12 @@ impl<T: Entry> TensorSketch<T> {
         sequences: &Sequences,
     ) -> Result<Array3<T>> {
         let job = self.job("sketch_rows", Rows::All);
-        self.host(job, devices, sequences, self.shape_of_rows(sequences.len()))
+        self.host(
+            job,
+            devices,
+            sequences.view(),
+            self.shape_of_rows(sequences.len()),
+        )
     }
 
     /// As [`sketch_rows`](Self::sketch_rows), but writes to the existing N×(t+1)×D array `out`, as
@@ -115,7 +128,7 @@ impl<T: Entry> TensorSketch<T> {
     ) -> Result<()> {
         let shape = self.shape_of_rows(sequences.len());
         let job = self.job("sketch_rows_into", Rows::All);
-        self.host_into(job, devices, sequences, shape, out)
+        self.host_into(job, devices, sequences.view(), shape, out)
     }
 
     /// As [`sketch`](Self::sketch), but of one sequence, a view with any strides: D numbers.
@@ -136,9 +149,9 @@ impl<T: Entry> TensorSketch<T> {
         devices: &(impl DeviceSet + ?Sized),
         codes: ArrayView1<u8>,
     ) -> Result<Array1<T>> {
-        let job = self.job_of_one("sketch_one");
+        let job = self.job_of_one("sketch_one", Rows::Last);
         let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
-        self.host(job, devices, &sequence, Ix1(self.tables.dim()))
+        self.host(job, devices, sequence.view(), Ix1(self.tables.dim()))
     }
 
     /// As [`sketch_one`](Self::sketch_one), but writes to the existing array `out` of D numbers, as
@@ -161,9 +174,9 @@ impl<T: Entry> TensorSketch<T> {
         codes: ArrayView1<u8>,
         out: ArrayViewMut1<T>,
     ) -> Result<()> {
-        let job = self.job_of_one("sketch_one_into");
+        let job = self.job_of_one("sketch_one_into", Rows::Last);
         let sequence = Sequences::try_from_iter([codes]).during(job.operation)?;
-        self.host_into(job, devices, &sequence, Ix1(self.tables.dim()), out)
+        self.host_into(job, devices, sequence.view(), Ix1(self.tables.dim()), out)
     }
 
     /// Sketches N sequences in a device's memory, and leaves the sketches there: N×D.
@@ -275,11 +288,14 @@ impl<T: Entry> TensorSketch<T> {
         &self,
         job: Job,
         devices: &(impl DeviceSet + ?Sized),
-        sequences: &Sequences,
+        sequences: SequencesView,
         shape: D,
     ) -> Result<Array<T, D>> {
-        let entries = sequences.len().saturating_mul(job.entries());
-        let mut entries = zeroed_lazily(entries).during(job.operation)?;
+        let entries = match job.rows {
+            Rows::Windows(_) => zeroed(entries_of(&shape)),
+            Rows::Last | Rows::All => zeroed_lazily(entries_of(&shape)),
+        };
+        let mut entries = entries.during(job.operation)?;
         compute(job, devices, sequences, &mut entries)?;
         Ok(Array::from_shape_vec(shape, entries).expect("rows of all sequences"))
     }
@@ -288,7 +304,7 @@ impl<T: Entry> TensorSketch<T> {
         &self,
         job: Job,
         devices: &(impl DeviceSet + ?Sized),
-        sequences: &Sequences,
+        sequences: SequencesView,
         shape: D,
         out: ArrayViewMut<T, D>,
     ) -> Result<()> {
@@ -301,16 +317,30 @@ impl<T: Entry> TensorSketch<T> {
 fn compute<T: Entry>(
     job: Job,
     devices: &(impl DeviceSet + ?Sized),
-    sequences: &Sequences,
+    sequences: SequencesView,
     out: &mut [T],
 ) -> Result<()> {
+    let mut of = "sequence";
+    if let Rows::Windows(windows) = job.rows {
+        job.check_codes(sequences)?;
+        require_devices(devices.devices(), job.operation)?;
+        if windows.count == 0 {
+            return Ok(());
+        }
+        of = "window";
+    }
     let sketch = HostSketch {
         job,
-        sequences: sequences.view(),
+        sequences,
         out: &mut *out,
     };
     T::host(devices.devices(), sketch).during(job.operation)?;
-    check_range(job.operation, out, job.entries(), 0, "sequence")
+    check_range(job.operation, out, job.entries(), 0, of)
+}
+
+fn entries_of(shape: &impl Dimension) -> usize {
+    let axes = shape.slice().iter();
+    axes.fold(1, |entries: usize, &axis| entries.saturating_mul(axis))
 }
 
 fn device<T: Entry, D: Dimension>(
@@ -318,8 +348,8 @@ fn device<T: Entry, D: Dimension>(
     sequences: &DeviceSequences,
     shape: D,
 ) -> Result<DeviceArray<T, D>> {
-    let entries = sequences.len().saturating_mul(job.entries());
-    let mut out = sequences.device().alloc(entries).during(job.operation)?;
+    let out = sequences.device().alloc(entries_of(&shape));
+    let mut out = out.during(job.operation)?;
     compute_device(job, sequences, &mut out)?;
     DeviceArray::from_buffer(out, shape)
 }
@@ -343,6 +373,9 @@ fn compute_device<T: Entry>(
     out: &mut Buffer<T>,
 ) -> Result<()> {
     job.check_code(sequences.largest)?;
+    if let Rows::Windows(Windows { count: 0, .. }) = job.rows {
+        return Ok(());
+    }
     let sketch = DeviceSketch {
         job,
         sequences,

@@ -4,21 +4,16 @@ use std::borrow::Cow;
 
 use ndarray::{Array2, ArrayView1, ArrayViewMut2, Ix2};
 
-use crate::device::{Buffer, DeviceArray, packed, zeroed};
+use super::{device, device_into};
+use crate::device::{DeviceArray, packed};
 use crate::error::During;
 use crate::sequences::SequencesView;
 use crate::tensor_sketch::element::Entry;
-use crate::tensor_sketch::input::{DeviceWindows, HostWindows, Windows, require_shape};
-use crate::tensor_sketch::output::{check_range, write_to};
+use crate::tensor_sketch::input::{Job, Rows, Windows};
 use crate::tensor_sketch::{DeviceSequences, TensorSketch};
 #[allow(unused_imports, reason = "for links")]
 use crate::{Device, Error};
 use crate::{DeviceSet, Result};
-
-const WINDOWS: &str = "windows";
-const WINDOWS_INTO: &str = "windows_into";
-const WINDOWS_DEVICE: &str = "windows_device";
-const WINDOWS_DEVICE_INTO: &str = "windows_device_into";
 
 impl<T: Entry> TensorSketch<T> {
     /// Sketches all windows of `width` letters that begin at letters 0, `stride`, 2·`stride`, … of
@@ -73,11 +68,9 @@ impl<T: Entry> TensorSketch<T> {
         width: usize,
         stride: usize,
     ) -> Result<Array2<T>> {
-        let windows = Windows::new(WINDOWS, codes.len(), width, stride)?;
-        let shape = (windows.count, self.tables.dim());
-        let mut sketches = zeroed(shape.0.saturating_mul(shape.1)).during(WINDOWS)?;
-        self.host_windows(WINDOWS, devices, codes, windows, &mut sketches)?;
-        Ok(Array2::from_shape_vec(shape, sketches).expect("a row for each window"))
+        let (job, shape) = self.job_of_windows("windows", codes.len(), width, stride)?;
+        let codes = contiguous(&codes).during(job.operation)?;
+        self.host(job, devices, text(&codes, &[0, codes.len()]), shape)
     }
 
     /// As [`windows`](Self::windows), but writes the sketches to `out`, a view with any strides.
@@ -105,39 +98,9 @@ impl<T: Entry> TensorSketch<T> {
         stride: usize,
         out: ArrayViewMut2<T>,
     ) -> Result<()> {
-        let windows = Windows::new(WINDOWS_INTO, codes.len(), width, stride)?;
-        let shape = [windows.count, self.tables.dim()];
-        require_shape(WINDOWS_INTO, &shape, out.shape())?;
-        let compute = |out: &mut [T]| self.host_windows(WINDOWS_INTO, devices, codes, windows, out);
-        write_to(out, compute).during(WINDOWS_INTO)
-    }
-
-    fn host_windows(
-        &self,
-        operation: &'static str,
-        devices: &(impl DeviceSet + ?Sized),
-        codes: ArrayView1<u8>,
-        windows: Windows,
-        out: &mut [T],
-    ) -> Result<()> {
-        let job = self.job_of_one(operation);
-        let codes = match codes.to_slice() {
-            Some(codes) => Cow::Borrowed(codes),
-            None => Cow::Owned(packed(&codes).during(operation)?),
-        };
-        let text = SequencesView {
-            codes: &codes,
-            offsets: &[0, codes.len()],
-        };
-        job.check_codes(text)?;
-        let whole = HostWindows {
-            job,
-            codes: &codes,
-            windows,
-            out: &mut *out,
-        };
-        T::windows(devices.devices(), whole).during(operation)?;
-        check_range(operation, out, self.tables.dim(), 0, "window")
+        let (job, shape) = self.job_of_windows("windows_into", codes.len(), width, stride)?;
+        let codes = contiguous(&codes).during(job.operation)?;
+        self.host_into(job, devices, text(&codes, &[0, codes.len()]), shape, out)
     }
 
     /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's
@@ -168,12 +131,10 @@ impl<T: Entry> TensorSketch<T> {
         width: usize,
         stride: usize,
     ) -> Result<DeviceArray<T, Ix2>> {
-        let length = sequences.single_length(WINDOWS_DEVICE)?;
-        let windows = Windows::new(WINDOWS_DEVICE, length, width, stride)?;
-        let entries = windows.count.saturating_mul(self.tables.dim());
-        let mut out = sequences.device().alloc(entries).during(WINDOWS_DEVICE)?;
-        self.device_windows(WINDOWS_DEVICE, sequences, windows, &mut out)?;
-        DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
+        const OPERATION: &str = "windows_device";
+        let length = sequences.single_length(OPERATION)?;
+        let (job, shape) = self.job_of_windows(OPERATION, length, width, stride)?;
+        device(job, sequences, shape)
     }
 
     /// As [`windows_device`](Self::windows_device), but writes the sketches to `out`, on the same
@@ -189,31 +150,33 @@ impl<T: Entry> TensorSketch<T> {
         stride: usize,
         out: &mut DeviceArray<T, Ix2>,
     ) -> Result<()> {
-        let device = sequences.device();
-        device.require_same(out.device(), WINDOWS_DEVICE_INTO)?;
-        let length = sequences.single_length(WINDOWS_DEVICE_INTO)?;
-        let windows = Windows::new(WINDOWS_DEVICE_INTO, length, width, stride)?;
-        let shape = [windows.count, self.tables.dim()];
-        require_shape(WINDOWS_DEVICE_INTO, &shape, out.shape())?;
-        let out_device = out.device().clone();
-        let _ordered = device.ordered_with(&[&out_device])?;
-        self.device_windows(WINDOWS_DEVICE_INTO, sequences, windows, out.inner_mut())
+        const OPERATION: &str = "windows_device_into";
+        sequences.device().require_same(out.device(), OPERATION)?;
+        let length = sequences.single_length(OPERATION)?;
+        let (job, shape) = self.job_of_windows(OPERATION, length, width, stride)?;
+        device_into(job, sequences, shape, out)
     }
 
-    fn device_windows(
+    fn job_of_windows(
         &self,
         operation: &'static str,
-        sequences: &DeviceSequences,
-        windows: Windows,
-        out: &mut Buffer<T>,
-    ) -> Result<()> {
-        let whole = DeviceWindows {
-            job: self.job_of_one(operation),
-            sequences,
-            windows,
-            out,
-        };
-        whole.job.check_code(sequences.largest)?;
-        T::windows_device(whole).during(operation)
+        length: usize,
+        width: usize,
+        stride: usize,
+    ) -> Result<(Job<'_>, Ix2)> {
+        let windows = Windows::new(operation, length, width, stride)?;
+        let job = self.job_of_one(operation, Rows::Windows(windows));
+        Ok((job, self.shape(windows.count)))
     }
+}
+
+fn contiguous<'a>(codes: &'a ArrayView1<u8>) -> Result<Cow<'a, [u8]>> {
+    Ok(match codes.as_slice() {
+        Some(codes) => Cow::Borrowed(codes),
+        None => Cow::Owned(packed(codes)?),
+    })
+}
+
+fn text<'a>(codes: &'a [u8], offsets: &'a [usize; 2]) -> SequencesView<'a> {
+    SequencesView { codes, offsets }
 }

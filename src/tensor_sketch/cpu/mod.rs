@@ -18,8 +18,7 @@ use self::operators::word_letters;
 pub use self::session::Batches;
 use self::vector::Jobs;
 use self::vector::Vector;
-pub use self::windows::windows;
-use super::input::HostSketch;
+use super::input::{HostSketch, Rows};
 use super::options::Form;
 use super::tables::Tables;
 use crate::Result;
@@ -31,8 +30,11 @@ fn longest_first<T>(jobs: &mut Jobs<T>) {
     jobs.sort_unstable_by_key(|(codes, _)| Reverse(codes.len()));
 }
 
-/// Writes the requested rows of all sequences.
+/// Writes the requested rows of all sequences, or of all windows, at least one.
 pub fn sketch<T: Vector>(sketch: &mut HostSketch<T>) -> Result<()> {
+    if let Rows::Windows(of) = sketch.job.rows {
+        return windows::sketch(sketch, of);
+    }
     let (job, sequences, mut out) = (sketch.job, sketch.sequences, sketch.rows());
     let (tables, normalize, kept) = (job.tables, job.normalize, job.kept());
     // Threads take jobs in this order: long jobs come first, so that none is left alone at the end.

@@ -20,7 +20,7 @@ use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
 use crate::tensor_sketch::fourier::Finish;
-use crate::tensor_sketch::input::{HostWindows, Windows};
+use crate::tensor_sketch::input::{HostSketch, Windows};
 
 /// The most bytes of the matrices of a run.
 const MOST_BYTES: usize = 32 << 20;
@@ -33,13 +33,16 @@ const FEWEST_STEPS: usize = 64;
 const PARALLEL: usize = 64;
 
 /// Writes the sketches of the windows of `codes`, at least one, to a row each.
-pub fn windows<T: Vector>(whole: &mut HostWindows<T>) -> Result<()> {
-    let (tables, normalize, codes) = (whole.job.tables, whole.job.normalize, whole.codes);
+pub fn sketch<T: Vector>(whole: &mut HostSketch<T>, windows: Windows) -> Result<()> {
+    let (tables, normalize) = (whole.job.tables, whole.job.normalize);
     let Windows {
         width,
         stride,
         count,
-    } = whole.windows;
+        ..
+    } = windows;
+    let first = windows.first * stride;
+    let codes = &whole.sequences.codes[first..first + (count - 1) * stride + width];
     let result = ArrayViewMut2::from_shape((count, tables.dim()), &mut *whole.out);
     let mut result = result.expect("so many");
     let tuple = tables.tuple_length();

@@ -255,7 +255,7 @@ impl<T: HasKernels> Engine<T> {
             Some(spectra) if batch.extent.continues => spectra,
             _ => {
                 let rows = match self.rows {
-                    Rows::Last if batch.extent.complete => 1,
+                    Rows::Last | Rows::Windows(_) if batch.extent.complete => 1,
                     _ => self.tables.tuple_length(),
                 };
                 self.spectra(batch.extent.sequences as usize, rows)?

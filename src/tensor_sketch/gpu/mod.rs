@@ -8,21 +8,20 @@ mod session;
 mod windows;
 
 pub use self::session::Batches;
-pub use self::windows::{device as device_windows, host as host_windows};
 
 use tensor_sketch_kernels::NEGATIVE;
 
 use self::fourier::Engine;
 use self::kernels::HasKernels;
 use self::layout::Layout;
-use super::input::{DeviceSketch, HostSketch};
+use super::input::{DeviceSketch, HostSketch, Rows};
 use super::tables::Tables;
 use super::tuning::Policy;
 use crate::device::collected;
 use crate::sequences::SequenceBuffers;
 use crate::{Device, Result};
 
-/// Writes the rows of sequences in the host's memory. Returns whether all codes are below the
+/// Writes the rows of sequences or windows in the host's memory. Returns whether all codes are below the
 /// alphabet's size, which the direct form takes for granted.
 pub fn host<T: HasKernels>(
     device: &Device,
@@ -33,7 +32,10 @@ pub fn host<T: HasKernels>(
     match policy {
         Policy::Fourier(policy) => {
             let engine = Engine::new(device, policy, job)?;
-            engine.sketch_from_host(sequences, sketch.out)
+            match job.rows {
+                Rows::Windows(of) => windows::host(&engine, sketch, of).map(|()| true),
+                Rows::Last | Rows::All => engine.sketch_from_host(sequences, sketch.out),
+            }
         }
         Policy::Direct(policy) => {
             let buffers = SequenceBuffers::upload(device, sequences, job.tables.alphabet_size())?;
@@ -45,13 +47,16 @@ pub fn host<T: HasKernels>(
     }
 }
 
-/// Writes the rows of sequences in a device's memory, whose codes are below the alphabet's size.
+/// Writes the rows of sequences or windows in a device's memory, whose codes are below the alphabet's size.
 pub fn device<T: HasKernels>(policy: &Policy, sketch: DeviceSketch<T>) -> Result<()> {
     let (device, buffers) = (sketch.sequences.device(), sketch.sequences.buffers());
     match policy {
         Policy::Fourier(policy) => {
-            let batches = buffers.derived(|| Layout::of_sequences(device, &buffers.offsets))?;
             let engine = Engine::new(device, policy, &sketch.job)?;
+            if let Rows::Windows(of) = sketch.job.rows {
+                return windows::device(&engine, &buffers.letters, of, sketch.out);
+            }
+            let batches = buffers.derived(|| Layout::of_sequences(device, &buffers.offsets))?;
             let lengths = collected(buffers.lengths())?;
             engine.sketch(&buffers.letters, batches, &lengths, sketch.out)
         }

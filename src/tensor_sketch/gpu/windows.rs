@@ -9,30 +9,28 @@ use tensor_sketch_kernels::fourier::windows;
 use super::fourier::{Engine, Spectra};
 use super::kernels::{HasKernels, WINDOWS, nothing};
 use super::layout::{Capacity, HostLayout, Layout, Segment};
+use crate::Result;
 use crate::device::{Buffer, LaunchConfig, collected, reserve};
 use crate::sequences::PackedLetters;
-use crate::tensor_sketch::input::{DeviceWindows, HostWindows, Windows};
-use crate::tensor_sketch::tuning::{FourierPolicy, Runs};
-use crate::{Device, Result};
+use crate::tensor_sketch::input::{HostSketch, Windows};
+use crate::tensor_sketch::tuning::Runs;
 
-/// Writes the sketches of all windows of codes to a row each. There is at least one window, and the
-/// codes are below the alphabet's size.
+/// Writes the sketches of all windows, at least one, to a row each.
 pub fn host<T: HasKernels>(
-    device: &Device,
-    policy: &FourierPolicy,
-    whole: &mut HostWindows<T>,
+    engine: &Engine<T>,
+    whole: &mut HostSketch<T>,
+    of: Windows,
 ) -> Result<()> {
-    let (job, of) = (&whole.job, whole.windows);
-    let engine = Engine::<T>::new(device, policy, job)?;
-    let letters = PackedLetters::upload(device, whole.codes, job.tables.alphabet_size())?;
+    let tables = whole.job.tables;
+    let codes = whole.codes_of(of);
+    let letters = PackedLetters::upload(&engine.device, codes, tables.alphabet_size())?;
     let Some(runs) = runs(of) else {
-        let layouts = engine.separate(of)?;
         let mut out = engine.allocate_sketches(of.count, 1)?;
-        engine.sketch(&letters, &layouts, &lengths(of, of.count)?, &mut out)?;
+        engine.separate(&letters, of, &mut out)?;
         return out.copy_to(whole.out);
     };
     for batch in batches_of_runs(of, &runs) {
-        let place = batch.start * job.tables.dim()..batch.end * job.tables.dim();
+        let place = batch.start * tables.dim()..batch.end * tables.dim();
         let spectra = engine.windows(&letters, of, &runs, batch.clone())?;
         let mut out = engine.allocate_sketches(batch.len(), 1)?;
         engine.finish(&spectra, &lengths(of, batch.len())?, &mut out, 0)?;
@@ -41,16 +39,18 @@ pub fn host<T: HasKernels>(
     Ok(())
 }
 
-/// Writes the sketches of all windows, at least one, of the only sequence to a row each.
-pub fn device<T: HasKernels>(policy: &FourierPolicy, whole: DeviceWindows<T>) -> Result<()> {
-    let (of, out, text) = (whole.windows, whole.out, whole.sequences.buffers());
-    let engine = Engine::<T>::new(whole.sequences.device(), policy, &whole.job)?;
+/// Writes the sketches of all windows, at least one, of letters on the device to a row each.
+pub fn device<T: HasKernels>(
+    engine: &Engine<T>,
+    letters: &PackedLetters,
+    of: Windows,
+    out: &mut Buffer<T>,
+) -> Result<()> {
     let Some(runs) = runs(of) else {
-        let layouts = engine.separate(of)?;
-        return engine.sketch(&text.letters, &layouts, &lengths(of, of.count)?, out);
+        return engine.separate(letters, of, out);
     };
     for batch in batches_of_runs(of, &runs) {
-        let spectra = engine.windows(&text.letters, of, &runs, batch.clone())?;
+        let spectra = engine.windows(letters, of, &runs, batch.clone())?;
         engine.finish(&spectra, &lengths(of, batch.len())?, out, batch.start)?;
     }
     Ok(())
@@ -76,11 +76,13 @@ fn lengths(of: Windows, count: usize) -> Result<Vec<u64>> {
 type Products = (u32, Buffer<Run>);
 
 impl<T: HasKernels> Engine<T> {
-    /// Lays out windows without letters in common.
-    fn separate(&self, of: Windows) -> Result<Vec<Layout>> {
+    /// Sketches windows without letters in common.
+    fn separate(&self, letters: &PackedLetters, of: Windows, out: &mut Buffer<T>) -> Result<()> {
         let window = |i: usize| Segment::whole((i * of.stride) as u64, of.width as u64);
         let capacity = self.capacity(Capacity::LARGEST);
-        Layout::of_batches(&self.uploads, (0..of.count).map(window), capacity)
+        let layouts = (0..of.count).map(window);
+        let layouts = Layout::of_batches(&self.uploads, layouts, capacity)?;
+        self.sketch(letters, &layouts, &lengths(of, of.count)?, out)
     }
 
     /// Computes the last rows of a batch of windows.
