@@ -1,4 +1,4 @@
-//! The calls that sketch whole sequences. [`windows`](super::windows) has the calls for windows.
+//! The calls that sketch whole sequences. [`windows`] has the calls for windows.
 
 mod windows;
 
