@@ -4,7 +4,7 @@ use distances_kernels::{MAX_DIM, MAX_NEAREST, TILE_COLUMNS_F32, TILE_COLUMNS_F64
 use ndarray::{Array2, ArrayViewMut2};
 
 use super::options::Metric;
-use super::rows::{DeviceRows, HostRows, Numbers, Rows};
+use super::rows::{CopiedRows, DeviceRows, HostRows, Numbers, Rows};
 use crate::device::{Buffer, Element, zeroed_lazily};
 use crate::{Error, Number, Result};
 
@@ -28,6 +28,9 @@ pub type HostPairs<'a, T> = Pairs<HostRows<'a, T>, ArrayViewMut2<'a, f64>>;
 
 /// Pairs in a device's memory. The result is row-major.
 pub type DevicePairs<'a, T> = Pairs<DeviceRows<'a, T>, &'a mut Buffer<f64>>;
+
+/// Pairs that were copied from a device's memory.
+pub type CopiedPairs<'a, T> = Pairs<CopiedRows<'a, T>, Array2<f64>>;
 
 /// Which rows or sequences are compared.
 #[derive(Clone, Copy, PartialEq)]
@@ -95,8 +98,7 @@ impl<M: Numbers, Out> Pairs<Rows<M, &[usize]>, Out> {
 
 impl<T: Element> DevicePairs<'_, T> {
     /// Copies the rows to the host, with room for the distances.
-    #[allow(clippy::type_complexity, reason = "used once")]
-    pub fn download(&self) -> Result<Pairs<Rows<Array2<T>, &[usize]>, Array2<f64>>> {
+    pub fn download(&self) -> Result<CopiedPairs<'_, T>> {
         let distances = zeroed_lazily(self.out.len())?;
         let out = Array2::from_shape_vec(self.shape()?, distances);
         Ok(Pairs {
@@ -111,7 +113,7 @@ impl<T: Element> DevicePairs<'_, T> {
     }
 }
 
-impl<T> Pairs<Rows<Array2<T>, &[usize]>, Array2<f64>> {
+impl<T> CopiedPairs<'_, T> {
     pub fn view(&mut self) -> HostPairs<'_, T> {
         Pairs {
             operation: self.operation,
@@ -146,6 +148,9 @@ pub type HostQueries<'a, T> = Queries<HostRows<'a, T>>;
 
 /// Queries in a device's memory.
 pub type DeviceQueries<'a, T> = Queries<DeviceRows<'a, T>>;
+
+/// Queries that were copied from a device's memory.
+pub type CopiedQueries<'a, T> = Queries<CopiedRows<'a, T>>;
 
 impl<R: Copy> Queries<R> {
     pub fn arguments(&self) -> Arguments<R> {
@@ -222,7 +227,7 @@ impl<M: Numbers> Queries<Rows<M, &[usize]>> {
 
 impl<T: Element> DeviceQueries<'_, T> {
     /// Copies the rows to the host.
-    pub fn download(&self) -> Result<Queries<Rows<Array2<T>, &[usize]>>> {
+    pub fn download(&self) -> Result<CopiedQueries<'_, T>> {
         Ok(Queries {
             operation: self.operation,
             metric: self.metric,
@@ -235,7 +240,7 @@ impl<T: Element> DeviceQueries<'_, T> {
     }
 }
 
-impl<T> Queries<Rows<Array2<T>, &[usize]>> {
+impl<T> CopiedQueries<'_, T> {
     pub fn view(&self) -> HostQueries<'_, T> {
         Queries {
             operation: self.operation,

@@ -22,6 +22,9 @@ pub type HostRows<'a, T> = Rows<ArrayBase<ViewRepr<&'a T>, Ix2, T>, &'a [usize]>
 /// Rows in a device's memory.
 pub type DeviceRows<'a, T> = Rows<&'a DeviceArray<T, Ix2>, &'a [usize]>;
 
+/// Rows that were copied from a device's memory.
+pub type CopiedRows<'a, T> = Rows<Array2<T>, &'a [usize]>;
+
 /// Where numbers are.
 pub trait Numbers: Copy {
     /// Returns the rows, and the numbers of each.
@@ -134,7 +137,7 @@ impl<'a, T: Element> DeviceRows<'a, T> {
     }
 
     /// Copies the rows to the host.
-    pub fn download(&self) -> Result<Rows<Array2<T>, &'a [usize]>> {
+    pub fn download(&self) -> Result<CopiedRows<'a, T>> {
         Ok(Rows {
             numbers: self.numbers.download()?,
             offsets: self.offsets,
@@ -142,7 +145,7 @@ impl<'a, T: Element> DeviceRows<'a, T> {
     }
 }
 
-impl<T> Rows<Array2<T>, &[usize]> {
+impl<T> CopiedRows<'_, T> {
     pub fn view(&self) -> HostRows<'_, T> {
         Rows {
             numbers: self.numbers.view(),

@@ -1,4 +1,4 @@
-//! The arguments of a call beside the sequences: windows and the requested rows, with all checks.
+//! The arguments of a call, and all checks of them.
 
 use std::ops::RangeInclusive;
 
@@ -184,7 +184,7 @@ pub struct HostSketch<'a, T> {
     pub out: &'a mut [T],
 }
 
-impl<T> HostSketch<'_, T> {
+impl<'a, T> HostSketch<'a, T> {
     pub fn check_codes(&self) -> Result<()> {
         match self.job.rows {
             Rows::Last | Rows::All => self.job.check_codes(self.sequences),
@@ -193,7 +193,7 @@ impl<T> HostSketch<'_, T> {
     }
 
     /// Returns the codes from the first to the last of some windows, at least one.
-    pub fn codes_of(&self, windows: Windows) -> &[u8] {
+    pub fn codes_of(&self, windows: Windows) -> &'a [u8] {
         let first = windows.first * windows.stride;
         let letters = (windows.count - 1) * windows.stride + windows.width;
         &self.sequences.codes[first..first + letters]

@@ -41,8 +41,7 @@ pub fn sketch<T: Vector>(whole: &mut HostSketch<T>, windows: Windows) -> Result<
         count,
         ..
     } = windows;
-    let first = windows.first * stride;
-    let codes = &whole.sequences.codes[first..first + (count - 1) * stride + width];
+    let codes = whole.codes_of(windows);
     let result = ArrayViewMut2::from_shape((count, tables.dim()), &mut *whole.out);
     let mut result = result.expect("so many");
     let tuple = tables.tuple_length();

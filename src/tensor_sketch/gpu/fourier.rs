@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use cuda_std::DeviceSliceMut;
 use cuda_std::host::{Kernel, KernelArgs};
-use tensor_sketch_kernels::Parameters;
 use tensor_sketch_kernels::fourier::number::Pair64;
 use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads, words};
 
@@ -99,12 +98,8 @@ impl<T: HasKernels> Engine<T> {
     /// Makes the table of operators.
     pub fn new(device: &Device, policy: &FourierPolicy, job: &Job) -> Result<Self> {
         let tables = job.tables;
-        let Parameters {
-            alphabet,
-            tuple,
-            dim,
-            ..
-        } = job.parameters();
+        let sizes = job.parameters();
+        let (alphabet, tuple, dim) = (sizes.alphabet, sizes.tuple, sizes.dim);
         let lanes = policy.groups as usize * policy.width as usize;
         let quads = quads::<T::Number>(tuple as usize, policy.depth as usize);
         let mut engine = Engine {
