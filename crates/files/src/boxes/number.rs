@@ -46,7 +46,7 @@ impl Number for f64 {
         }
         let number: f64 = checked(fast_float2::parse(text), text, "is out of the range of f64")?;
         let is_large = number.is_finite() && number.abs() >= value::EXACT;
-        Ok((number, is_large && value::is_rounded(text, number)))
+        Ok((number, is_large && value::is_rounded(text)))
     }
 }
 

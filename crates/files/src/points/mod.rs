@@ -539,7 +539,7 @@ impl Places {
                     value.map_err(|what| self.no_value(line, i, cell, what))?
                 }
             };
-            if value.abs() >= value::EXACT && value::is_rounded(cell, value) {
+            if value.abs() >= value::EXACT && value::is_rounded(cell) {
                 let first = (shown(cell), value);
                 add_rounded(&mut part.rounded, Some(Rounded { count: 1, first }));
             }

@@ -13,18 +13,32 @@ pub fn is_missing(value: f64) -> bool {
     value.to_bits() == MISSING.to_bits()
 }
 
-/// Returns whether a text, all of whose digits are written, is another number than `value`, which has
-/// to be at least [`EXACT`] in size, and so a whole number.
+/// Returns whether `f64` holds an integer exactly.
+///
+/// ```
+/// use files::points::value::is_exact;
+///
+/// assert!(is_exact(-(1 << 53)) && is_exact(i128::MIN));
+/// assert!(!is_exact((1 << 53) + 1) && !is_exact(i128::MAX));
+/// ```
+pub fn is_exact(integer: i128) -> bool {
+    let size = integer.unsigned_abs();
+    let bits = u128::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
+    bits <= f64::MANTISSA_DIGITS
+}
+
+/// Returns whether `f64` rounds the number that is written in a text, and at least [`EXACT`] in size.
+/// Numbers with an exponent count as exact.
 ///
 /// ```
 /// use files::points::value::is_rounded;
 ///
-/// assert!(is_rounded(b"9007199254740993", 9007199254740992.0));
-/// assert!(is_rounded(b"-9007199254740994.5", -9007199254740994.0));
-/// assert!(!is_rounded(b"9007199254740994.0", 9007199254740994.0));
-/// assert!(!is_rounded(b"9e300", 9e300));
+/// assert!(is_rounded(b"9007199254740993"));
+/// assert!(is_rounded(b"-9007199254740994.5"));
+/// assert!(!is_rounded(b"9007199254740994.0"));
+/// assert!(!is_rounded(b"9e300"));
 /// ```
-pub fn is_rounded(text: &[u8], value: f64) -> bool {
+pub fn is_rounded(text: &[u8]) -> bool {
     let text = str::from_utf8(text).unwrap_or_default();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -33,7 +47,7 @@ pub fn is_rounded(text: &[u8], value: f64) -> bool {
         return false;
     }
     match whole.parse::<i128>() {
-        Ok(number) => number != value.abs() as i128 || fraction.bytes().any(|digit| digit != b'0'),
+        Ok(number) => !is_exact(number) || fraction.bytes().any(|digit| digit != b'0'),
         // Of more digits than these, nearly none is exact.
         Err(_) => true,
     }
