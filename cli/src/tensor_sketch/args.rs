@@ -17,7 +17,8 @@ pub const DEFAULT_TUPLE: usize = 4;
 /// Sketches the sequences of FASTA and FASTQ files, and computes the distances between the sketches.
 ///
 /// Reading, parsing and computing run at the same time. Memory use does not grow with the input,
-/// even if the input is one record of many gigabytes.
+/// even if the input is one record of FASTA of many gigabytes. A record of FASTQ has to fit into the
+/// memory, and has up to 1 GiB.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

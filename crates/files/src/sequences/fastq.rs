@@ -8,7 +8,11 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::letters::is_blank;
-use super::problem::{LONGEST_HEADER, Problem};
+use super::problem::{LONGEST_HEADER, LONGEST_RECORD, Problem};
+use crate::text::shortened;
+
+/// Characters of a name that a message has.
+const SHOWN_NAME: usize = 60;
 
 /// A record within a text.
 pub(super) struct Record {
@@ -88,7 +92,10 @@ impl Plain {
             && header.len() <= LONGEST_HEADER
             && written.first().is_some_and(|first| !b"+@".contains(first))
             && written.last().is_some_and(|last| !is_blank(*last))
-            && text[plus] == b'+';
+            && text[plus] == b'+'
+            && (plus_end == plus + 1
+                || names_record(&text[plus..plus_end], &text[start..header.end]))
+            && end - start <= LONGEST_RECORD;
         let line_end = match text.get(end)? {
             b'\r' => 2,
             _ => 1,
@@ -150,6 +157,7 @@ impl Lines<'_> {
         let line = self.line();
         // A byte may be a carriage return.
         if line.as_ref().map_or(rest, ExactSizeIterator::len) > LONGEST_HEADER + 1 {
+            self.count = lines_before;
             return Err((Some(Problem::LongHeader), None));
         }
         let Some(header) = line else {
@@ -177,10 +185,25 @@ impl Lines<'_> {
             sequence_end = line.end;
         }
         // The line of the plus sign may have the header again.
-        if self.line().is_none() {
+        let (count, rest) = (self.count, self.text.len() - self.at);
+        let line = self.line();
+        if line.as_ref().map_or(rest, ExactSizeIterator::len) > LONGEST_HEADER + 2 {
+            self.count = count;
+            return Err(stop(Problem::LongPlus));
+        }
+        let Some(plus) = line else {
             return Err(self.cut_short("qualities", Some(header)));
+        };
+        let (plus, called) = (&self.text[plus], &self.text[header.start - 1..header.end]);
+        if plus.len() > 1 && !names_record(plus, called) {
+            self.count = count;
+            let name = String::from_utf8_lossy(first_word(plus));
+            return Err(stop(Problem::OtherName(shortened(&name, SHOWN_NAME))));
         }
         let sequence = sequence_start..sequence_end;
+        if self.at + letters - header.start > LONGEST_RECORD {
+            return Err(stop(Problem::LongRecord));
+        }
         if letters > 0 {
             match sequence_lines {
                 1 => self.quality_line(letters, &sequence, &header)?,
@@ -205,6 +228,8 @@ impl Lines<'_> {
     ) -> Result<(), Stop> {
         let count = self.count;
         let Some(line) = self.line() else {
+            let letters = || count_text(&self.text[sequence.clone()]);
+            self.require_few(letters, 0, header)?;
             return Err(self.cut_short("qualities", Some(header.clone())));
         };
         if line.len() == length {
@@ -227,11 +252,31 @@ impl Lines<'_> {
         let mut qualities = 0;
         while qualities < letters {
             let Some(line) = self.line() else {
+                self.require_few(|| letters, qualities, header)?;
                 return Err(self.cut_short("end of the qualities", Some(header.clone())));
             };
             qualities += count_text(&self.text[line]);
         }
         self.require_equal(letters, qualities, header)
+    }
+
+    /// Refuses a line of qualities that is longer than a header beyond the letters, before it ends: it may
+    /// be all the text.
+    fn require_few(
+        &self,
+        letters: impl FnOnce() -> usize,
+        before: usize,
+        header: &Range<usize>,
+    ) -> Result<(), Stop> {
+        let rest = &self.text[self.at..];
+        if rest.len() <= LONGEST_HEADER {
+            return Ok(());
+        }
+        let (letters, qualities) = (letters(), before + count_text(rest));
+        match qualities > letters + LONGEST_HEADER {
+            true => self.require_equal(letters, qualities, header),
+            false => Ok(()),
+        }
     }
 
     fn require_equal(
@@ -240,13 +285,13 @@ impl Lines<'_> {
         qualities: usize,
         header: &Range<usize>,
     ) -> Result<(), Stop> {
-        match letters == qualities {
-            true => Ok(()),
-            false => Err((
-                Some(Problem::Quality { letters, qualities }),
-                Some(header.clone()),
-            )),
-        }
+        let problem = match qualities {
+            _ if letters == qualities => return Ok(()),
+            // There may be more.
+            _ if qualities > letters + LONGEST_HEADER => Problem::EndlessQuality(letters),
+            _ => Problem::Quality { letters, qualities },
+        };
+        Err((Some(problem), Some(header.clone())))
     }
 
     /// Takes a line, and returns it without blanks at its end; `None` if the text ends before.
@@ -271,11 +316,29 @@ impl Lines<'_> {
     }
 
     fn cut_short(&self, lacks: &'static str, header: Option<Range<usize>>) -> Stop {
+        if let Some(header) = &header
+            && self.text.len() - header.start > LONGEST_RECORD
+        {
+            return (Some(Problem::LongRecord), Some(header.clone()));
+        }
         match self.is_end {
             true => (Some(Problem::CutShort(lacks)), header),
             false => (None, None),
         }
     }
+}
+
+/// Whether the line that begins with `+` has the name of the header's line, or none.
+fn names_record(plus: &[u8], header: &[u8]) -> bool {
+    let name = first_word(plus);
+    name.is_empty() || name == first_word(header)
+}
+
+/// Returns the name in a line, behind the sign that begins it.
+fn first_word(line: &[u8]) -> &[u8] {
+    let text = &line[1..];
+    let end = text.iter().position(|byte| is_blank(*byte));
+    &text[..end.unwrap_or(text.len())]
 }
 
 fn count_text(text: &[u8]) -> usize {

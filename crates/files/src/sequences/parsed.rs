@@ -65,7 +65,10 @@ impl Parsed {
         };
         let is_end = matches!(chunk.end, End::Text);
         let parsed = match chunk.format {
-            Some(RecordFormat::Fastq) => parser.fastq(text, &chunk.records, &chunk.end),
+            Some(RecordFormat::Fastq) => {
+                let parsed = parser.fastq(text, &chunk.records, &chunk.end);
+                parsed.map_err(Problem::in_fastq)
+            }
             _ => parser.fasta(text, chunk.starts_line),
         };
         // What was refused has to be an error, also if the parser finds other records.

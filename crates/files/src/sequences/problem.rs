@@ -7,6 +7,10 @@ use crate::text::{RETURN_IN_HEADER, UTF16};
 /// The longest header that is read, in bytes. A longer one belongs to a file without line feeds.
 pub(super) const LONGEST_HEADER: usize = 1 << 20;
 
+/// The longest record of FASTQ that is read, in bytes: a chromosome fits, and a file without line ends is
+/// refused before it fills the memory.
+pub(super) const LONGEST_RECORD: usize = if cfg!(test) { 8 << 20 } else { 1 << 30 };
+
 /// What is wrong with a text, and what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Problem {
@@ -38,10 +42,32 @@ pub(super) enum Problem {
         letters: usize,
         qualities: usize,
     },
+    /// The letters of a FASTQ record whose line of qualities is longer than they are by more than the
+    /// longest header.
+    EndlessQuality(usize),
+    /// A FASTQ record of more than [`LONGEST_RECORD`] bytes.
+    LongRecord,
+    /// A line that begins with `+` and is longer than a header may be.
+    LongPlus,
+    /// The name behind the `+` of a FASTQ record that is called otherwise.
+    OtherName(String),
+    /// A sign of FASTA within the letters of a FASTQ record.
+    SignInFastq(u8),
     /// What a FASTQ record lacks at the end of the text.
     CutShort(&'static str),
     /// A record of so many bytes, for which there is no memory.
     Memory(usize),
+}
+
+impl Problem {
+    /// Returns the problem as FASTQ has it, if it is written for FASTA.
+    pub(super) fn in_fastq(self) -> Problem {
+        match self {
+            Problem::Comment => Problem::SignInFastq(b';'),
+            Problem::HeaderWithinLine => Problem::SignInFastq(b'>'),
+            other => other,
+        }
+    }
 }
 
 /// A problem that ends a text before its records are parsed.
@@ -117,6 +143,32 @@ impl fmt::Display for Problem {
                 f,
                 "there are {qualities} qualities for {letters} letters: copy or download the file again, \
                  or remove the record"
+            ),
+            Problem::EndlessQuality(letters) => write!(
+                f,
+                "there are more qualities than the {letters} letters, by more than {LONGEST_HEADER}: copy or \
+                 download the file again, or remove the record"
+            ),
+            Problem::LongRecord => write!(
+                f,
+                "the record has more than {LONGEST_RECORD} bytes, the most of a record of FASTQ: lines have \
+                 to end with a line feed, and longer sequences may be given as FASTA"
+            ),
+            Problem::LongPlus => write!(
+                f,
+                "the line that begins with '+' has more than {LONGEST_HEADER} bytes: end it with a line feed \
+                 if that is missing"
+            ),
+            Problem::OtherName(name) => write!(
+                f,
+                "the line that begins with '+' names another record, {name}: the lines of two records may \
+                 be mixed"
+            ),
+            Problem::SignInFastq(sign) => write!(
+                f,
+                "there is a '{}' within a line of sequence, and FASTQ has neither comments nor headers of \
+                 FASTA: copy or download the file again, or remove the record",
+                sign.escape_ascii()
             ),
             Problem::CutShort(what) => write!(
                 f,

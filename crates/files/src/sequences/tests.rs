@@ -1,4 +1,6 @@
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gridstride::sequences::{Alphabet, Unknown};
 
@@ -202,6 +204,7 @@ fn texts_of_no_format() {
     let carriage_returns = "the header has a carriage return in it: ";
     let header = format!(">a\nAC\n>{}\nAC\n", "n".repeat((1 << 20) + 1));
     let open = format!("@{}", "n".repeat((1 << 20) + 3));
+    let long_header = format!("{open}\nAC\n+\nII\n");
     for (written, said) in [
         ("", "the file is empty"),
         (" \n\n", "the file is empty"),
@@ -245,6 +248,30 @@ fn texts_of_no_format() {
             "record 2 (b), line 11: there are 3 qualities for 2",
         ),
         (
+            &format!("@a\nAC\n+{}\nII\n", "n".repeat((1 << 20) + 3)),
+            "record 1 (a), line 3: the line that begins with '+' has more than 1048576 bytes",
+        ),
+        (
+            "@r1\nAC\n+r9\nII\n@r2\nA\n+\nI\n",
+            "record 1 (r1), line 3: the line that begins with '+' names another record, r9: ",
+        ),
+        (
+            "@r1 x\nAC\n+r1\nII\n@r2\nA\nC\n+r\nII\n",
+            "record 2 (r2), line 8: the line that begins with '+' names another record, r: ",
+        ),
+        (
+            "@a\nA;C\n+\nIII\n",
+            "record 1 (a), line 2: there is a ';' within a line of sequence, and FASTQ has neither comments",
+        ),
+        (
+            "@a\nA>C\n+\nIII\n",
+            "record 1 (a), line 2: there is a '>' within a line of sequence, and FASTQ has neither",
+        ),
+        (
+            &long_header,
+            "line 1: the header has more than 1048576 bytes",
+        ),
+        (
             "@a",
             "record 1 (a), line 1: the file ends before the sequence",
         ),
@@ -268,6 +295,73 @@ fn texts_of_no_format() {
     for mark in [b"\xff\xfe>\0", b"\xfe\xff\0>"] {
         let message = read(mark, &skipping()).unwrap_err();
         assert!(message.starts_with("the text is UTF-16"), "{message}");
+    }
+}
+
+/// Counts the bytes that are read of a text, which is one byte again and again behind a start.
+struct Endless {
+    start: io::Cursor<Vec<u8>>,
+    byte: u8,
+    count: Arc<AtomicUsize>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = match self.start.read(buffer)? {
+            0 => io::repeat(self.byte).read(buffer)?,
+            count => count,
+        };
+        self.count.fetch_add(count, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Records without an end are refused before they fill the memory.
+#[test]
+fn endless_fastq_is_refused() {
+    for (start, byte, most, said) in [
+        (
+            "@a\n",
+            b'A',
+            24 << 20,
+            "record 1 (a), line 2: the record has more than 8388608 bytes, the most",
+        ),
+        (
+            "@a\nAC\n+\n",
+            b'I',
+            6 << 20,
+            "record 1 (a), line 4: there are more qualities than the 2 letters, by more than 1048576",
+        ),
+        (
+            "@a\nA\nC\n+\nI\n",
+            b'I',
+            6 << 20,
+            "record 1 (a), line 6: there are more qualities than the 2 letters, by more than 1048576",
+        ),
+        (
+            "@a\nAC\n+",
+            b'n',
+            6 << 20,
+            "record 1 (a), line 3: the line that begins with '+' has more than 1048576 bytes",
+        ),
+        (
+            "@",
+            b'n',
+            6 << 20,
+            "line 1: the header has more than 1048576 bytes",
+        ),
+    ] {
+        let count = Arc::new(AtomicUsize::new(0));
+        let text = Endless {
+            start: io::Cursor::new(start.into()),
+            byte,
+            count: count.clone(),
+        };
+        let reader = Reader::here(Letters::text(), Box::new(text), None);
+        let message = records(reader).unwrap_err().to_string();
+        assert!(message.starts_with(said), "{message}");
+        let count = count.load(Ordering::Relaxed);
+        assert!(count <= most, "{said}: {count} bytes");
     }
 }
 
