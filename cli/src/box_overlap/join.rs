@@ -4,13 +4,16 @@
 //! the second are copied to the output one by one.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::Read;
+use std::mem;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use csv::{ByteRecord, Writer, WriterBuilder};
+use anyhow::{Context, Result, bail, ensure};
+use csv::ByteRecord;
 use files::memory::no_room;
-use files::records::{Header, TableOptions, line, sequential};
+use files::records::{
+    Cells, Header, Quoted, Sequential, TableOptions, add_cell, add_cells, line, sequential,
+};
 use files::{Monitor, Texts, cannot_read, open};
 use gridstride::box_overlap::OverlapSlice;
 use program::output::OutputFile;
@@ -30,14 +33,19 @@ const TOGETHER: usize = 1 << 20;
 /// A join whose rows are written as the pairs come.
 pub struct Join {
     kind: JoinKind,
-    out: Writer<Output>,
+    out: OutputFile,
+    /// Lines that are not written yet.
+    text: Vec<u8>,
+    /// The delimiter of the output.
+    delimiter: u8,
     /// Rows that were written, without the header.
     pub rows: u64,
-    cells: Cells,
+    cells: Joined,
     set1: Source,
     set2: Source,
-    /// The second set's header.
+    /// The second set's header, and its text in the output.
     header: ByteRecord,
+    header_text: Vec<u8>,
 }
 
 impl Join {
@@ -56,30 +64,35 @@ impl Join {
         let [options1, options2] = options;
         let mut set1 = Source::open(set1, options1.delimiter)?;
         let mut set2 = Source::open(set2, options2.delimiter)?;
-        let columns = set1.header(|header| joined_columns(header, &args.join, options1))?;
-        let header = set2.header(|header| Ok(header.clone()))?;
-        let out = Output(OutputFile::create(out)?);
+        let columns = set1.header(|header| joined_columns(header.record, &args.join, options1))?;
+        let delimiter = options2.delimiter;
+        let (header, header_text) = set2.header(|header| {
+            let mut text = Vec::new();
+            add_cells(&mut text, header, 0..header.count(), delimiter);
+            Ok((header.record.clone(), text))
+        })?;
         Ok(Some(Join {
             kind: args.join_kind,
-            out: WriterBuilder::new()
-                .buffer_capacity(TOGETHER)
-                .delimiter(options2.delimiter)
-                .from_writer(out),
+            out: OutputFile::create(out)?,
+            text: Vec::new(),
+            delimiter,
             rows: 0,
-            cells: Cells {
+            cells: Joined {
                 columns,
                 texts: Texts::default(),
             },
             set1,
             set2,
             header,
+            header_text,
         }))
     }
 
     /// Reads the cells of the first set's `count` boxes, and writes the header.
     pub fn start(&mut self, count: usize) -> Result<()> {
         for _ in 0..count {
-            self.cells.add(self.set1.next()?)?;
+            let record = self.set1.next()?;
+            self.cells.add(&record, self.delimiter)?;
         }
         // As columns are looked for: in any case.
         let names = self.header.iter().map(<[u8]>::trim_ascii);
@@ -91,42 +104,64 @@ impl Join {
             }
             name
         };
-        let mut header = ByteRecord::new();
+        let (text, delimiter) = (&mut self.text, self.delimiter);
         if self.kind == JoinKind::Pairs {
-            header.extend(["set1", "set2"].map(|name| free(name.as_bytes(), ROW_SUFFIX)));
+            for name in ["set1", "set2"] {
+                add_cell(text, &free(name.as_bytes(), ROW_SUFFIX), delimiter);
+                text.push(delimiter);
+            }
         }
-        header.extend(&self.header);
-        header.extend((self.cells.columns.iter()).map(|(name, _)| free(name, SUFFIX)));
-        Ok(self.out.write_byte_record(&header)?)
+        text.extend_from_slice(&self.header_text);
+        for (name, _) in &self.cells.columns {
+            text.push(delimiter);
+            add_cell(text, &free(name, SUFFIX), delimiter);
+        }
+        text.push(b'\n');
+        Ok(())
     }
 
     /// Writes the next rows of the second set, whose overlaps are boxes of the first.
     pub fn add(&mut self, slice: &OverlapSlice) -> Result<()> {
+        let (text, delimiter) = (&mut self.text, self.delimiter);
+        let (mut row_text, mut number) = (Vec::new(), itoa::Buffer::new());
         for (i, row) in slice.rows.clone().enumerate() {
             let record = self.set2.next()?;
+            row_text.clear();
+            add_cells(&mut row_text, &record, 0..record.count(), delimiter);
             let found = slice.overlaps.row(i);
-            for &index in &found {
-                if self.kind == JoinKind::Pairs {
-                    self.out.write_field(index.to_string())?;
-                    self.out.write_field(row.to_string())?;
+            let mut add = |numbers: &[usize], joined: &[u8]| {
+                for &each in numbers {
+                    text.extend_from_slice(number.format(each).as_bytes());
+                    text.push(delimiter);
                 }
-                let joined = self.cells.row(index as usize);
-                self.out.write_record(record.iter().chain(joined))?;
+                text.extend_from_slice(&row_text);
+                text.extend_from_slice(joined);
+                text.push(b'\n');
                 self.rows += 1;
+                match text.len() < TOGETHER {
+                    true => Ok(()),
+                    false => self.out.write_all(&mem::take(text)),
+                }
+            };
+            for &index in &found {
+                let index = index as usize;
+                let numbers: &[usize] = match self.kind {
+                    JoinKind::Pairs => &[index, row],
+                    _ => &[],
+                };
+                add(numbers, self.cells.texts.get(index))?;
             }
             if found.is_empty() && self.kind == JoinKind::Left {
-                let empty = self.cells.columns.iter().map(|_| &b""[..]);
-                self.out.write_record(record.iter().chain(empty))?;
-                self.rows += 1;
+                add(&[], &vec![delimiter; self.cells.columns.len()])?;
             }
         }
         Ok(())
     }
 
     /// Completes the file.
-    pub fn finish(self) -> Result<()> {
-        let out = self.out.into_inner();
-        out.map_err(|error| anyhow!("{error}"))?.0.publish()
+    pub fn finish(mut self) -> Result<()> {
+        self.out.write_all(&self.text)?;
+        self.out.publish()
     }
 }
 
@@ -154,98 +189,74 @@ fn joined_columns(
     names.iter().map(find).collect()
 }
 
-/// Reads a record, if there is one more.
-type ReadRecord = dyn FnMut(&mut ByteRecord) -> Result<bool>;
-
 /// A file whose records are read in order.
 struct Source {
     path: PathBuf,
-    read: Box<ReadRecord>,
+    records: Sequential<Box<dyn Read + Send>>,
     record: ByteRecord,
+    delimiter: u8,
 }
 
 impl Source {
     fn open(input: &Input, delimiter: u8) -> Result<Source> {
         let text = open(input.path(), &Monitor::default());
         let records = text.and_then(|text| sequential(text, delimiter));
-        let mut records = records.with_context(|| cannot_read(&input.name))?;
         Ok(Source {
             path: input.name.clone(),
-            read: Box::new(move |record| records.next(record)),
+            records: records.with_context(|| cannot_read(&input.name))?,
             record: ByteRecord::new(),
+            delimiter,
         })
     }
 
     /// Takes something from the first record.
-    fn header<V>(&mut self, take: impl FnOnce(&ByteRecord) -> Result<V>) -> Result<V> {
-        let record = &mut self.record;
-        let header = (self.read)(record);
-        let taken = header.and_then(|is_there| {
-            ensure!(is_there, "the file is empty");
-            strip_carriage_return(record);
-            take(record).with_context(|| format!("line {}", line(record)))
+    fn header<V>(&mut self, take: impl FnOnce(&Quoted) -> Result<V>) -> Result<V> {
+        let path = self.path.clone();
+        let taken = self.read().and_then(|record| {
+            let record = record.context("the file is empty")?;
+            take(&record).with_context(|| format!("line {}", line(record.record)))
         });
-        taken.with_context(|| cannot_read(&self.path))
+        taken.with_context(|| cannot_read(&path))
     }
 
     /// Returns the next record, which is that of a box.
-    fn next(&mut self) -> Result<&ByteRecord> {
-        let record = &mut self.record;
-        let is_there = (self.read)(record).with_context(|| cannot_read(&self.path))?;
-        ensure!(
-            is_there,
-            "{} was changed while it was read",
-            self.path.display()
-        );
-        strip_carriage_return(record);
-        Ok(record)
+    fn next(&mut self) -> Result<Quoted<'_>> {
+        let path = self.path.clone();
+        let record = self.read().with_context(|| cannot_read(&path))?;
+        record.with_context(|| format!("{} was changed while it was read", path.display()))
+    }
+
+    /// Reads a record, if there is one more.
+    fn read(&mut self) -> Result<Option<Quoted<'_>>> {
+        let is_there = self.records.next(&mut self.record)?;
+        Ok(is_there.then_some(Quoted {
+            record: &self.record,
+            text: self.records.text(),
+            delimiter: self.delimiter,
+        }))
     }
 }
 
-/// Takes the end of a line that has two characters off the last cell.
-fn strip_carriage_return(record: &mut ByteRecord) {
-    let last = record.len() - 1;
-    if let Some(cell) = record[last].strip_suffix(b"\r") {
-        let cell = cell.to_vec();
-        record.truncate(last);
-        record.push_field(&cell);
-    }
-}
-
-/// The cells that are joined, row by row.
-struct Cells {
+/// The cells that are joined, box by box.
+struct Joined {
     /// The joined columns: their names, and their places in a record.
     columns: Vec<(Vec<u8>, usize)>,
+    /// The cells of each box as they are written, each behind a delimiter.
     texts: Texts,
 }
 
-impl Cells {
-    fn add(&mut self, record: &ByteRecord) -> Result<()> {
-        for &(_, place) in &self.columns {
-            let added = self.texts.add(record.get(place).unwrap_or_default());
-            added.with_context(|| no_room("cells that --join adds"))?;
-        }
-        Ok(())
-    }
-
-    /// The cells of a box.
-    fn row(&self, index: usize) -> impl Iterator<Item = &[u8]> {
-        let count = self.columns.len();
-        (index * count..(index + 1) * count).map(|cell| self.texts.get(cell))
-    }
-}
-
-/// The output as the csv crate writes to it.
-struct Output(OutputFile);
-
-impl Write for Output {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let written = self.0.write_all(text);
-        let said = |error| io::Error::other(format!("{error:#}"));
-        written.map(|()| text.len()).map_err(said)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+impl Joined {
+    /// Adds the cells of a box, for an output with this delimiter.
+    fn add(&mut self, record: &Quoted, delimiter: u8) -> Result<()> {
+        let is_there = |&(_, place): &(_, usize)| place < record.count();
+        ensure!(
+            self.columns.iter().all(is_there),
+            "the first file was changed while it was read"
+        );
+        let mut text = vec![delimiter];
+        let places = self.columns.iter().map(|&(_, place)| place);
+        add_cells(&mut text, record, places, delimiter);
+        let added = self.texts.add(&text);
+        added.with_context(|| no_room("cells that --join adds"))
     }
 }

@@ -334,3 +334,34 @@ fn delimiters_and_columns_of_both_files() {
     );
     PROGRAM.refuse_usage(&["--other-delimiter", "tab", &set1], "SET2");
 }
+
+/// Blank space in quotes belongs to a name, other blank space does not, and joins keep both.
+#[test]
+fn blanks_in_quotes_stay_in_quotes() {
+    let set1 = "id,minX,minY,maxX,maxY\r\n\" a\",0,0,1,1\r\n\r\n a ,0,0,1,1\n";
+    let set2 = "minX,minY,maxX,maxY,id\r\n0,0,1,1,\" a\"\r\n\n0 ,0,1,1,\"b \" \n0,0,1,1, c \n";
+    let expected = "minX,minY,maxX,maxY,id,id_set1\n\
+                    0,0,1,1,\" a\",\" a\"\n0,0,1,1,\" a\", a \n\
+                    0 ,0,1,1,\"b \",\" a\"\n0 ,0,1,1,\"b \", a \n\
+                    0,0,1,1, c ,\" a\"\n0,0,1,1, c , a \n";
+    check(
+        &["--join", "id"],
+        set1.as_bytes(),
+        set2.as_bytes(),
+        expected,
+    );
+    let ids = |name: &str, text: &str, columns: &[&str]| {
+        let folder = Folder::new();
+        let file = folder.file(name, text);
+        let out = PROGRAM.write(&folder, "ids.csv", &[&["--ids", &file], columns].concat());
+        fs::read_to_string(out).unwrap()
+    };
+    assert_eq!(ids("set1.csv", set1, &[]), "set1,set2\n\" a\",a\n");
+    // The names of the output are those of the input.
+    let joined = ids("joined.csv", expected, &["--columns", "id=id_set1"]);
+    let first: Vec<_> = joined.lines().take(4).collect();
+    assert_eq!(
+        first,
+        ["set1,set2", "\" a\",a", "\" a\",\" a\"", "\" a\",a"]
+    );
+}

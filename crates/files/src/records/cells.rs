@@ -17,8 +17,11 @@ pub trait Cells {
 
 /// A record as csv has read it, and the text that it was read from.
 pub struct Quoted<'a> {
+    /// The cells.
     pub record: &'a ByteRecord,
+    /// What they were read from.
     pub text: &'a [u8],
+    /// The character between them in the text.
     pub delimiter: u8,
 }
 
@@ -92,6 +95,44 @@ impl Cells for Vec<&[u8]> {
     }
 }
 
+/// Adds the cells of a record to the text of a table, with the delimiter between them. Blank space around
+/// a cell stays within quotes or outside of them as it is read, so that names stay the same.
+///
+/// ```
+/// use files::records::{Cells, Quoted, add_cells};
+///
+/// let record = csv::ByteRecord::from(vec![" a", " b;", "c"]);
+/// let read = Quoted { record: &record, text: b"\" a\", b;,\"c\"\n", delimiter: b',' };
+/// let mut text = Vec::new();
+/// add_cells(&mut text, &read, 0..read.count(), b';');
+/// assert_eq!(text, b"\" a\";\"b;\";c");
+/// ```
+pub fn add_cells(
+    text: &mut Vec<u8>,
+    record: &Quoted,
+    places: impl IntoIterator<Item = usize>,
+    delimiter: u8,
+) {
+    for (i, place) in places.into_iter().enumerate() {
+        if i > 0 {
+            text.push(delimiter);
+        }
+        let cell = record.cell(place).strip_suffix(b"\r");
+        let cell = cell.unwrap_or(record.cell(place));
+        let name = record.name(place);
+        let is_within_quotes = name.len() != name.trim_ascii().len();
+        match is_within_quotes || needs_quotes(cell, delimiter) {
+            true => add_cell(text, name, delimiter),
+            false => text.extend_from_slice(cell),
+        }
+    }
+}
+
+fn needs_quotes(cell: &[u8], delimiter: u8) -> bool {
+    let is_special = |byte: &u8| *byte == delimiter || b"\"\r\n".contains(byte);
+    cell.iter().any(is_special)
+}
+
 /// Adds a cell to the text of a table, in quotes if it has to be, also for blank space around it.
 ///
 /// ```
@@ -100,8 +141,7 @@ impl Cells for Vec<&[u8]> {
 /// assert_eq!(text, b"\"a \"\"b\"\", c\"");
 /// ```
 pub fn add_cell(text: &mut Vec<u8>, cell: &[u8], delimiter: u8) {
-    let needs_quotes = |byte: &u8| *byte == delimiter || b"\"\r\n".contains(byte);
-    if !cell.iter().any(needs_quotes) && cell.trim_ascii().len() == cell.len() {
+    if !needs_quotes(cell, delimiter) && cell.trim_ascii().len() == cell.len() {
         text.extend_from_slice(cell);
         return;
     }

@@ -18,8 +18,9 @@ use std::mem;
 use anyhow::{Result, anyhow, ensure};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
+use crate::text::BYTE_ORDER_MARK;
 use blocks::LONGEST_RECORD;
-pub use cells::{Cells, add_cell};
+pub use cells::{Cells, Quoted, add_cell, add_cells};
 pub use header::{Header, column};
 pub use options::{ColumnName, TableOptions};
 pub use table::{Fault, Table, read};
@@ -35,6 +36,9 @@ const LAST_RECORD: &[u8] = b"\n\"\0\n";
 pub struct Sequential<R> {
     reader: Reader<Chain<Limited<R>, &'static [u8]>>,
     next: ByteRecord,
+    /// What the records were read from: the one that was returned last, and the next one.
+    text: Vec<u8>,
+    next_text: Vec<u8>,
     longest: usize,
 }
 
@@ -49,8 +53,10 @@ pub fn sequential<R: Read>(text: R, delimiter: u8) -> Result<Sequential<R>> {
 /// As [`sequential`], of records of up to about `longest` bytes.
 fn sequential_within<R: Read>(text: R, delimiter: u8, longest: usize) -> Result<Sequential<R>> {
     let mut records = Sequential {
-        reader: reader(Limited { text, left: 0 }.chain(LAST_RECORD), delimiter),
+        reader: reader(Limited::new(text).chain(LAST_RECORD), delimiter),
         next: ByteRecord::new(),
+        text: Vec::new(),
+        next_text: Vec::new(),
         longest,
     };
     records.read_next()?;
@@ -65,6 +71,7 @@ impl<R: Read> Sequential<R> {
     /// the one behind it is too long.
     pub fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
         mem::swap(record, &mut self.next);
+        mem::swap(&mut self.text, &mut self.next_text);
         if self.read_next()? {
             return Ok(true);
         }
@@ -74,11 +81,24 @@ impl<R: Read> Sequential<R> {
         Ok(false)
     }
 
+    /// Returns what the last record was read from, with the line end.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
     /// Reads a record ahead.
     fn read_next(&mut self) -> Result<bool> {
         let line = self.reader.position().line();
-        self.reader.get_mut().get_mut().0.left = self.longest + 1;
+        let start = self.reader.position().byte();
+        self.reader.get_mut().get_mut().0.begin(start, self.longest);
         let read = next_record(&mut self.reader, &mut self.next);
+        let end = self.reader.position().byte();
+        self.next_text.clear();
+        if let Ok(Some(start)) = read {
+            let text = &self.reader.get_ref().get_ref().0;
+            self.next_text
+                .extend_from_slice(text.between(start as u64, end));
+        }
         read.map(|start| start.is_some()).map_err(|error| {
             match self.reader.get_ref().get_ref().0.left {
                 0 => endless(line, self.longest),
@@ -93,6 +113,38 @@ struct Limited<R> {
     text: R,
     /// Bytes that may be read before the next record.
     left: usize,
+    /// What was read, from the byte `kept_from` on, and the byte from which on it is kept.
+    kept: Vec<u8>,
+    kept_from: u64,
+    needed_from: u64,
+}
+
+impl<R> Limited<R> {
+    fn new(text: R) -> Limited<R> {
+        Limited {
+            text,
+            left: 0,
+            kept: Vec::new(),
+            kept_from: 0,
+            needed_from: 0,
+        }
+    }
+
+    /// Begins a record of up to `longest` bytes.
+    fn begin(&mut self, start: u64, longest: usize) {
+        self.left = longest + 1;
+        self.needed_from = start;
+    }
+
+    /// Returns the bytes of a record, without those that are not of the text.
+    fn between(&self, start: u64, end: u64) -> &[u8] {
+        let place = |byte: u64| ((byte - self.kept_from) as usize).min(self.kept.len());
+        let text = &self.kept[place(start)..place(end)];
+        match start {
+            0 => text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text),
+            _ => text,
+        }
+    }
 }
 
 impl<R: Read> Read for Limited<R> {
@@ -103,6 +155,10 @@ impl<R: Read> Read for Limited<R> {
         let end = buffer.len().min(self.left);
         let count = self.text.read(&mut buffer[..end])?;
         self.left -= count;
+        let spent = (self.needed_from - self.kept_from) as usize;
+        self.kept.drain(..spent.min(self.kept.len()));
+        self.kept_from = self.needed_from;
+        self.kept.extend_from_slice(&buffer[..count]);
         Ok(count)
     }
 }
