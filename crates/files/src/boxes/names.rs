@@ -32,11 +32,11 @@ pub struct Mismatch {
 ///
 /// Case, blanks, `_` and `-` in names do not matter. A column that is called as the coordinate, such as
 /// `minX`, comes before columns of other usual names: `xmin`, `left` and `west`. Without any of these,
-/// corners are looked for: `x0` and `x1`, or else `x1` and `x2`.
+/// corners are looked for: `x0` and `x1`, or else `x1` and `x2`. They are not mixed with other names.
 ///
 /// # Errors
-/// If a coordinate has no column, or two with other usual names, and if there are corners of both kinds:
-/// `x0`, `x1` and `x2`.
+/// If a coordinate has no column, or two with other usual names or corners, and if there are corners of
+/// both kinds: `x0`, `x1` and `x2`.
 ///
 /// # Examples
 /// ```
@@ -67,16 +67,29 @@ pub fn find(
         let what = format!("there are two columns {coordinate}, '{one}' and '{other}'");
         Err(Mismatch { coordinate, what })
     };
+    let has = |name: String| plain_names.contains(&name);
+    // The names of both corners on an axis, if it has both.
+    let corners = |axis: &str| {
+        let first = usize::from(!has(format!("{axis}0")));
+        let corners = [first, first + 1].map(|corner| format!("{axis}{corner}"));
+        corners.iter().cloned().all(has).then_some(corners)
+    };
     let mut found = given;
     for (i, place) in found.iter_mut().enumerate() {
-        for wanted in [&[&*plain(COORDINATES[i])], OTHERS[i]] {
-            if place.is_none() {
-                *place = called(i, wanted)?;
+        if place.is_none() {
+            *place = called(i, &[&*plain(COORDINATES[i])])?;
+        }
+        if place.is_none() {
+            *place = called(i, OTHERS[i])?;
+            if let (Some(_), Some(corners)) = (&place, corners(AXES[i % 3])) {
+                called(i, &[OTHERS[i], &[&*corners[i / 3]]].concat())?;
             }
         }
     }
-    if found.iter().all(Option::is_none) {
-        let has = |name: String| plain_names.contains(&name);
+    let mut hint = String::new();
+    if found.iter().any(Option::is_some) {
+        hint = hint_at_corners(names);
+    } else {
         let first = usize::from(!AXES.iter().any(|axis| has(format!("{axis}0"))));
         for (i, place) in found.iter_mut().enumerate() {
             let axis = AXES[i % 3];
@@ -101,9 +114,22 @@ pub fn find(
             .collect()),
         Some(coordinate) => Err(Mismatch {
             coordinate,
-            what: format!("there is no column {}", missing.join(", ")),
+            what: format!("there is no column {}{hint}", missing.join(", ")),
         }),
     }
+}
+
+/// Says that corners are not mixed with other names, if there are any.
+fn hint_at_corners(names: &[String]) -> String {
+    let corners = AXES
+        .iter()
+        .flat_map(|axis| [0, 1, 2].map(|corner| format!("{axis}{corner}")));
+    let corners: Vec<_> = corners.collect();
+    let corner = names.iter().find(|name| corners.contains(&plain(name)));
+    corner.map_or(String::new(), |name| {
+        let name = shown(name.as_bytes());
+        format!(", and corners such as {name} count only if all coordinates are corners: name them all in one way")
+    })
 }
 
 /// Returns whether columns of these names have the limits of y as images have them: y grows downwards,
@@ -184,6 +210,20 @@ mod tests {
                 "x0,y0,x1,y1,x2,y2",
                 "corners are either x0 and x1 or x1 and x2",
             ),
+            (
+                "xmin,xmax,ymin,ymax,x0,x1,y0,y1",
+                "there are two columns minX, 'xmin' and 'x0'",
+            ),
+            (
+                "left,bottom,right,top,y2,y1",
+                "there are two columns minY, 'bottom' and 'y1'",
+            ),
+            (
+                "minX,maxX,y0,y1",
+                "there is no column minY, maxY, and corners such as y0 count only if all coordinates are \
+                 corners: name them all in one way",
+            ),
+            ("x0,y0,x1", "there is no column maxY"),
             (
                 "x0,y0,x1,y1,Y_2",
                 "corners are either y0 and y1 or y1 and y2",

@@ -207,8 +207,13 @@ pub fn column(header: &ByteRecord, name: &str) -> Result<Option<usize>> {
     let is_named = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
     let mut places = (0..header.len()).filter(|&place| is_named(&header[place]));
     let first = places.next();
-    if places.next().is_some() {
-        bail!("there are two columns {}", shown(name.as_bytes()));
+    if let (Some(first), Some(second)) = (first, places.next()) {
+        let [first, second] = [first, second].map(|place| place + 1);
+        let name = shown(name.as_bytes());
+        bail!(
+            "there are two columns {name}, since names of columns are compared without case: columns {first} and \
+             {second}, which --columns takes by these numbers"
+        );
     }
     Ok(first)
 }

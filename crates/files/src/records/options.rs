@@ -143,7 +143,9 @@ impl FromStr for ColumnName {
                     column: column.trim().into(),
                 })
             }
-            _ => Err("it is not written as value=temperature".into()),
+            _ => Err("it is not written as value=temperature; a column whose name has a comma is named by its \
+                      number, as in value=3"
+                .into()),
         }
     }
 }

@@ -125,6 +125,7 @@ pub fn parse_in(
     }
     match text.parse::<Timestamp>() {
         Ok(_) if is_leap_second(text) => Err(LEAP_SECOND),
+        Err(_) if is_too_fine(text) => Err(TOO_FINE),
         Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
         // As 9999-12-31T23:59:59Z, which is beyond the range of jiff.
         Err(_) if has_offset(text) => Err(OUT_OF_RANGE),
@@ -168,8 +169,28 @@ pub fn point(text: &str) -> Result<i128, &'static str> {
     match time {
         Some(_) if is_leap_second(text) => Err(LEAP_SECOND),
         Some(time) => Ok(time.as_nanosecond()),
+        None if is_too_fine(text) => Err(TOO_FINE),
         None => Err("is no time as 2026-01-31T12:00:00Z"),
     }
+}
+
+/// Whether a text is a time but for the digits behind the nanoseconds.
+#[cold]
+fn is_too_fine(text: &str) -> bool {
+    let Some(point) = text.find('.') else {
+        return false;
+    };
+    let (whole, fraction) = text.split_at(point + 1);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    if digits <= NANOSECOND_DIGITS {
+        return false;
+    }
+    let shorter = format!(
+        "{whole}{}{}",
+        &fraction[..NANOSECOND_DIGITS],
+        &fraction[digits..]
+    );
+    shorter.parse::<Timestamp>().is_ok() || shorter.parse::<DateTime>().is_ok()
 }
 
 /// Whether a text is a time with an offset from UTC.
@@ -337,6 +358,12 @@ pub const LEAP_SECOND: &str = "is a leap second, which nanoseconds since 1970 do
 const OUT_OF_RANGE: &str = "is out of the range of nanoseconds in 64 bits, 1677-09-21T00:12:43.145224192Z to \
                             2262-04-11T23:47:16.854775807Z";
 
+/// Digits of the fraction of a second that nanoseconds have.
+const NANOSECOND_DIGITS: usize = 9;
+
+const TOO_FINE: &str = "has more than nine digits behind the seconds, but times are nanoseconds: leave out the digits behind \
+                        the ninth";
+
 /// Returns a time as people read it.
 pub fn timestamp(time: i64) -> Timestamp {
     Timestamp::from_nanosecond(time.into()).expect("an i64 is within its range")
@@ -390,6 +417,22 @@ mod tests {
         assert_eq!(day, Ok(86_400 * SECOND));
         assert!(point("1970-01-02T12:00[Europe/Berlin]").is_err());
     }
+
+    #[test]
+    fn digits_behind_the_nanoseconds_are_named() {
+        let said = |text: &str| parse_in(text.as_bytes(), None, Some(&TimeZone::UTC));
+        for text in [
+            "2026-01-01T00:00:00.1234567891Z",
+            "2026-01-01 00:00:00.1234567891+01:00",
+            "2026-01-01T00:00:00.1234567890",
+        ] {
+            assert_eq!(said(text), Err(TOO_FINE), "{text}");
+            assert_eq!(point(text), Err(TOO_FINE), "{text}");
+        }
+        assert!(said("2026-01-01T00:00:00.123456789Z").is_ok());
+        assert_ne!(said("2026-13-01T00:00:00.1234567891Z"), Err(TOO_FINE));
+    }
+
     #[test]
     fn numbers_with_an_exponent_are_exact() {
         for (text, time) in [
