@@ -62,6 +62,7 @@
 //! is split into parts whose sums are added in order. The CPU uses the kernels of the crate `gemm`.
 
 mod calls;
+mod cast;
 mod cpu;
 mod dispatch;
 mod element;
@@ -72,6 +73,7 @@ mod partition;
 pub mod reference;
 
 pub use calls::{gemm, matmul};
-pub use element::{CastTo, ResultIn, Scalar, Sum};
+pub use cast::CastTo;
+pub use element::{ResultIn, Scalar, Sum};
 pub use input::MatrixDimension;
 pub use options::{Instructions, MatMul, Precision};

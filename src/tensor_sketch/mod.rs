@@ -63,9 +63,7 @@ mod partition;
 pub mod reference;
 mod session;
 mod tables;
-mod tuning;
 mod windows;
-mod workspace;
 
 pub use element::Entry;
 pub use options::{Form, Plan, TensorSketch, binomial};

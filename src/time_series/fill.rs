@@ -138,6 +138,12 @@ impl FromStr for Fill {
                     let message = format!("fill is {text:?}, which is out of the range of f64");
                     return Err(Error::input("Fill::from_str", message));
                 }
+                Ok(number) if is_rounded(text.as_bytes(), number) => {
+                    let message = format!(
+                        "fill is {text:?}, which f64 does not have: the nearest number is {number}"
+                    );
+                    return Err(Error::input("Fill::from_str", message));
+                }
                 Ok(number) => Fill::Value(number),
                 Err(_) => {
                     let message = format!(
@@ -149,6 +155,43 @@ impl FromStr for Fill {
             },
         })
     }
+}
+
+/// Returns whether a text is another number than `value`, the nearest f64. Only numbers of at least
+/// 2⁵³ in size are looked at: smaller ones are fractions that hardly any f64 has.
+///
+/// However the number is written, its digits are compared with those of `value`. With an exponent, the
+/// fewest digits that read back as `value` are no other number, since programs write an f64 so.
+///
+/// ```
+/// use gridstride::time_series::is_rounded;
+///
+/// assert!(is_rounded(b"9007199254740993", 9007199254740992.0));
+/// assert!(is_rounded(b"9.007199254740993e15", 9007199254740992.0));
+/// assert!(is_rounded(b"-9007199254740994.5", -9007199254740994.0));
+/// assert!(!is_rounded(b"9007199254740994.0", 9007199254740994.0));
+/// assert!(!is_rounded(b"9e300", 9e300));
+/// assert!(!is_rounded(b"0.1", 0.1));
+/// ```
+#[doc(hidden)]
+#[inline]
+pub fn is_rounded(text: &[u8], value: f64) -> bool {
+    const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    value.abs() >= EXACT && value.is_finite() && is_other(text, value)
+}
+
+/// Compares the digits of a number with those of the nearest, which has the same power of ten.
+#[cold]
+fn is_other(text: &[u8], value: f64) -> bool {
+    let digits = |number: &str| {
+        let number = number.trim_start_matches(['-', '+']);
+        let (digits, _) = number.split_once(['e', 'E']).unwrap_or((number, ""));
+        digits.replace('.', "").trim_matches('0').to_owned()
+    };
+    let text = String::from_utf8_lossy(text);
+    let written = digits(&text);
+    let is_shortest = || text.contains(['e', 'E']) && written == digits(&format!("{value:e}"));
+    written != digits(&format!("{value:.0}")) && !is_shortest()
 }
 
 /// Formats the fills as they are parsed, separated by blanks.
@@ -221,6 +264,11 @@ mod tests {
                 "-1e400",
                 "fill is \"-1e400\", which is out of the range of f64",
             ),
+            (
+                "9007199254740993",
+                "fill is \"9007199254740993\", which f64 does not have: the nearest number is 9007199254740992",
+            ),
+            ("mean=-9.007199254740993e15", "which f64 does not have"),
             ("count=", "fill is \"\", but possible are"),
             ("counts=0", "\"counts\" is no method"),
             ("0 null", "two results for all methods"),

@@ -113,6 +113,8 @@ pub use device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 pub use element::Value;
+#[doc(hidden)]
+pub use fill::is_rounded;
 pub use fill::{Fill, Fills};
 pub use method::{Accuracy, Method, Statistic, Unit};
 pub use options::{Duplicates, Nan, Order, Singletons, TimeBuckets};

@@ -47,6 +47,9 @@ pub struct Summary {
     number: &'static str,
     /// Coordinates that are other numbers than in the files.
     rounded_coordinates: u64,
+    /// The type that has rounded them.
+    #[serde(skip)]
+    rounded_by: &'static str,
     pairs: u64,
     most_pairs_of_a_box: u32,
     /// The set of this box.
@@ -104,6 +107,11 @@ impl Summary {
             axes: run.sets[0].ncols() / 2,
             number: T::NAME,
             rounded_coordinates: run.rounded,
+            // Without a type, they are read as f64, also if f32 then holds all of them.
+            rounded_by: match run.args.number {
+                Some(_) => T::NAME,
+                None => <f64 as gridstride::Number>::NAME,
+            },
             pairs: results.pairs,
             most_pairs_of_a_box: results.largest,
             set_of_that_box: match run.args.is_swapped() {
@@ -148,7 +156,13 @@ impl report::Summary for Summary {
         write!(text, "boxes: {}, {axes}-D, {number}", sets.join(", "))?;
         match self.rounded_coordinates {
             0 => writeln!(text)?,
-            rounded => writeln!(text, ", which rounds {rounded} coordinates")?,
+            rounded if self.rounded_by == number => {
+                writeln!(text, ", which rounds {rounded} coordinates")?
+            }
+            rounded => writeln!(
+                text,
+                "; {rounded} coordinates are numbers beyond 2^53 that no type here has"
+            )?,
         }
         let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);
         let with = match self.sets.len() {

@@ -89,6 +89,7 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
         ..Times::default()
     };
     let unit = rows.unit;
+    let rounded = rows.rounded.as_ref().map_or(0, |rounded| rounded.count);
     if let (None, Some(unit)) = (args.unit, unit) {
         report::note_if_quiet(&format!(
             "the timestamps of {source} are numbers in {}, as their sizes tell; --unit says another",
@@ -143,6 +144,7 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
         series: &series,
         column: &column,
         unit,
+        rounded,
         devices: &devices,
         found: &found,
         times,

@@ -46,6 +46,8 @@ pub struct Run<'a> {
     pub column: &'a Column<'a>,
     /// The unit of the timestamps that are numbers, if there are any.
     pub unit: Option<TimeUnit>,
+    /// How many values were rounded.
+    pub rounded: u64,
     pub devices: &'a [Device],
     pub found: &'a Aggregates,
     pub times: Times,
@@ -62,6 +64,8 @@ pub struct Summary {
     points: usize,
     /// Values that the file has not, which are no points.
     missing_values: usize,
+    /// Values beyond 2^53 that f64 does not have.
+    rounded_values: u64,
     /// None if the file has no column of series.
     series: Option<usize>,
     /// The unit of timestamps that are numbers; None without numbers.
@@ -135,6 +139,7 @@ impl Summary {
             source: run.source.to_owned(),
             points: count,
             missing_values: points.left_out + points.len() - count,
+            rounded_values: run.rounded,
             series: points.names.is_some().then(|| points.series_count()),
             unit: run.unit.map(TimeUnit::name),
             unit_is_told: run.unit.is_some() && run.args.unit.is_none(),

@@ -5,6 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::band::Band;
 use super::lanes::{CHUNK, Edge, Lanes, MOST_LANES, bits_from};
 use crate::Result;
 use crate::device::reserve;
@@ -21,10 +22,9 @@ pub struct Scratch {
     edges: Vec<Edge>,
 }
 
-/// A pair and the distance up to which the band reaches, as in
-/// [`Band::distance`](super::band::Band::distance).
+/// A pair and the distance up to which the band reaches, as in [`Band::distance`].
 pub struct Job<'a> {
-    pub scratch: &'a mut Scratch,
+    pub band: &'a mut Band,
     pub rows: &'a [u8],
     pub columns: &'a [u8],
     pub bound: usize,
@@ -32,27 +32,26 @@ pub struct Job<'a> {
 }
 
 impl WithSimd for Job<'_> {
-    /// `None` if vectors do not pay.
-    type Output = Result<Option<u32>>;
+    type Output = Result<u32>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Result<Option<u32>> {
+    fn with_simd<S: Simd>(self, simd: S) -> Result<u32> {
         let Job {
-            scratch,
+            band,
             rows,
             columns,
             bound,
             reach,
         } = self;
         if const { S::U64_LANES < FEWEST_LANES } {
-            return Ok(None);
+            return band.words(rows, columns, bound, reach);
         }
-        let distance = match bound {
+        let scratch = &mut band.diagonals;
+        match bound {
             ..=4 => strips::<S, 2>(simd, scratch, rows, columns, reach),
             5..=32 => strips::<S, 5>(simd, scratch, rows, columns, reach),
             _ => strips::<S, 8>(simd, scratch, rows, columns, reach),
-        };
-        distance.map(Some)
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! The calls: products of host arrays, and of arrays in a device's memory.
 
-mod cast;
+mod device;
 mod host;
-mod resident;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 

@@ -17,19 +17,16 @@ pub trait CpuScalar: Scalar<Sum: CpuSum> {
         room: &'a mut Vec<Self::Sum>,
         threads: bool,
     ) -> Result<ArrayView2<'a, Self::Sum>>;
-}
 
-/// A type of elements of C, for sums of type `S`.
-pub trait CpuResult<S>: Element {
     /// Returns the element in the type of the sums, which is exact.
-    fn wide(self) -> S;
+    fn wide(self) -> Self::Sum;
 
     /// Returns the nearest element, ties to even.
-    fn rounded(sum: S) -> Self;
+    fn rounded(sum: Self::Sum) -> Self;
 }
 
 /// A type of elements that the crates `gemm-f32` and `gemm-f64` multiply.
-pub trait CpuSum: Sum + CpuResult<Self> {
+pub trait CpuSum: Sum {
     /// Computes C = alpha·A·B + beta·C. No size is 0. The kernels are fastest if the columns of C
     /// are contiguous and no stride of C is negative.
     fn multiply(
@@ -95,9 +92,7 @@ macro_rules! with_kernels {
             ) -> Result<ArrayView2<'a, $type>> {
                 Ok(block)
             }
-        }
 
-        impl CpuResult<$type> for $type {
             fn wide(self) -> $type {
                 self
             }
@@ -122,9 +117,7 @@ macro_rules! half_precision {
             ) -> Result<ArrayView2<'a, f32>> {
                 widened(block, room, threads, $convert)
             }
-        }
 
-        impl CpuResult<f32> for $type {
             fn wide(self) -> f32 {
                 self.to_f32()
             }

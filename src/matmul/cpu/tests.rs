@@ -39,11 +39,7 @@ fn gemm<T: CpuScalar>(
         beta: sum_of::<T>(beta),
         c,
     };
-    // As the dispatch does.
-    match product.sizes().reads_factors(product.alpha) {
-        true => super::gemm(product).unwrap(),
-        false => super::scale(product.beta, product.c),
-    }
+    super::gemm(product).unwrap();
 }
 
 /// Returns numbers in [-1, 1).

@@ -196,6 +196,14 @@ fn coordinates_are_kept_by_default() {
 
     let whole = folder.file("c.csv", format!("{header}0.5,1,16777216,2e9\n"));
     says(&PROGRAM.succeed(&[&whole]), &["2-D, f32\n"]);
+    let decimal = folder.file("e.csv", format!("{header}0,0,1,9.007199254740993e15\n"));
+    let said = PROGRAM.run(&[&decimal]);
+    // f32 has the number that f64 rounds to, and f64 would be no remedy.
+    let said = String::from_utf8(said.stdout).unwrap();
+    says(
+        &said,
+        &["2-D, f32; 1 coordinates are numbers beyond 2^53 that no type here has\n"],
+    );
     let large = folder.file("d.csv", format!("{header}0,0,1,9007199254740993\n"));
     let output = PROGRAM.run(&[&large]);
     let errors = String::from_utf8(output.stderr).unwrap();

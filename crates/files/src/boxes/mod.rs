@@ -319,6 +319,23 @@ mod tests {
     }
 
     #[test]
+    fn coordinates_beyond_2_53_are_counted_in_all_spellings() {
+        for (text, is_rounded) in [
+            ("9007199254740993", true),
+            ("9007199254740993.0", true),
+            ("9.007199254740993e15", true),
+            ("9007199254740992.5", true),
+            ("9007199254740992.0", false),
+            ("9.007199254740992e15", false),
+        ] {
+            let double = <f64 as Number>::parse(text.as_bytes()).unwrap();
+            assert_eq!(double, (9007199254740992.0, is_rounded), "{text}");
+            let single = <f32 as Number>::parse(text.as_bytes()).unwrap();
+            assert_eq!(single, (9007199254740992.0, is_rounded), "{text}");
+        }
+    }
+
+    #[test]
     fn tables_without_a_header() {
         let bare = TableOptions {
             has_header: false,

@@ -10,7 +10,7 @@ use crate::points::value;
 /// A type of coordinates.
 pub trait Number: Coordinate {
     /// Parses the nearest number of this type, and tells whether that is another number than the
-    /// text says: of f32, another than the nearest f64, and of f64, another than a whole number.
+    /// text says: of f32, another than the nearest f64, and of both, another one from 2⁵³ on.
     ///
     /// # Errors
     /// What is wrong with the text, to follow the text in a sentence.
@@ -45,8 +45,7 @@ impl Number for f64 {
             return Ok((number, false));
         }
         let number: f64 = checked(fast_float2::parse(text), text, "is out of the range of f64")?;
-        let is_large = number.is_finite() && number.abs() >= value::EXACT;
-        Ok((number, is_large && value::is_rounded(text)))
+        Ok((number, value::is_rounded(text, number)))
     }
 }
 
@@ -58,11 +57,9 @@ impl Number for f32 {
             return Ok((rounded, f64::from(rounded) != number));
         }
         let number: f32 = checked(fast_float2::parse(text), text, "is out of the range of f32")?;
-        let double = fast_float2::parse::<f64, _>(text);
-        Ok((
-            number,
-            double.is_ok_and(|double| double != f64::from(number)),
-        ))
+        let is_rounded = fast_float2::parse::<f64, _>(text)
+            .is_ok_and(|double| double != f64::from(number) || value::is_rounded(text, double));
+        Ok((number, is_rounded))
     }
 }
 

@@ -486,7 +486,7 @@ impl Places {
         };
         let value_names = match &values[..] {
             [_] if header.has_usual_names() => vec!["value".into()],
-            _ => values.iter().map(|&place| header.name(place)).collect(),
+            _ => distinct_names(&header, &values),
         };
         Ok(Places {
             timestamp,
@@ -532,14 +532,18 @@ impl Places {
         let options = &self.options;
         for (i, &place) in self.values.iter().enumerate() {
             let cell = cells.cell(place).trim_ascii();
-            let value = match options.is_null(cell) {
-                true => value::MISSING,
+            let parse = |cell: &[u8]| {
+                let value = value::parse(cell)?;
+                Ok((value, value::is_rounded(cell, value)))
+            };
+            let (value, is_rounded) = match options.is_null(cell) {
+                true => (value::MISSING, false),
                 false => {
-                    let value = options.with_point(cell, value::parse);
+                    let value = options.with_point(cell, parse);
                     value.map_err(|what| self.no_value(line, i, cell, what))?
                 }
             };
-            if value.abs() >= value::EXACT && value::is_rounded(cell) {
+            if is_rounded {
                 let first = (shown(cell), value);
                 add_rounded(&mut part.rounded, Some(Rounded { count: 1, first }));
             }
@@ -559,6 +563,23 @@ impl Places {
         let what = self.options.refused(cell, &format!("{what}{remedy}"));
         at(line, &self.value_names[column], what)
     }
+}
+
+/// Returns the names of columns. Of columns with one name, each has the number of the column behind it.
+fn distinct_names(header: &Header, places: &[usize]) -> Vec<String> {
+    let names: Vec<_> = places.iter().map(|&place| header.name(place)).collect();
+    let is_single = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let numbered = |(name, place): (&String, &usize)| {
+        if is_single(name) {
+            return name.clone();
+        }
+        let mut own = format!("{name}_{}", place + 1);
+        while names.contains(&own) {
+            own.push('_');
+        }
+        own
+    };
+    names.iter().zip(places).map(numbered).collect()
 }
 
 /// Adds values that were rounded to those before them.

@@ -150,7 +150,7 @@ fn whole_numbers_that_are_rounded_are_counted() {
             "9007199254740992",
             "-9223372036854775808",
             "1e300",
-            "18014398509481984.5"
+            "18014398509481984.0"
         ]),
         None
     );
@@ -159,9 +159,10 @@ fn whole_numbers_that_are_rounded_are_counted() {
         "9007199254740993",
         "-9007199254740995",
         "123456789012345678901234567890123456789012",
+        "18014398509481984.5",
     ]);
     let first = ("9007199254740993".to_owned(), 9007199254740992.0);
-    assert_eq!(found, Some(Rounded { count: 3, first }));
+    assert_eq!(found, Some(Rounded { count: 4, first }));
 }
 
 /// Each message says what to do.
@@ -260,4 +261,44 @@ fn timestamps_with_an_exponent() {
         said.ends_with("'noon' is neither a number since 1970 nor a time as 2026-01-31T12:00:00Z"),
         "{said}"
     );
+}
+
+/// However they are written, also with a decimal comma.
+#[test]
+fn values_beyond_2_53_are_counted_in_all_spellings() {
+    let options = TableOptions {
+        delimiter: b';',
+        ..TableOptions::default()
+    };
+    let text = "timestamp;value\n1;9007199254740993.0\n2;9.007199254740993e15\n3;9007199254740992.5\n\
+                4;9007199254740994\n5;6.02214076e23\n6;0.1\n7;inf\n";
+    let rounded = |text: &str, options| rows(text, options).unwrap().rounded.unwrap();
+    let found = rounded(text, &options);
+    assert_eq!(found.count, 3);
+    assert_eq!(found.first, ("9007199254740993.0".into(), value::EXACT));
+    let commas = TableOptions {
+        decimal: b',',
+        ..options.clone()
+    };
+    let found = rounded(&text.replace('.', ","), &commas);
+    assert_eq!(found.count, 3);
+    assert_eq!(found.first.0, "9007199254740993,0");
+}
+
+#[test]
+fn columns_of_one_name_have_numbers() {
+    let text = "timestamp,a,a,A,a_3\n1,2,3,4,5\n";
+    let options = TableOptions {
+        columns: columns(&["value=2", "value=3", "value=4", "value=5"]),
+        ..TableOptions::default()
+    };
+    let found = points(text, &options);
+    assert_eq!(found.value_names, ["a_2", "a_3_", "A", "a_3"]);
+    let options = TableOptions {
+        columns: columns(&["value=a"]),
+        ..TableOptions::default()
+    };
+    let expected = "line 1: there are two columns a, since names of columns are compared without case: columns 2 and 3, \
+                    which --columns takes by these numbers";
+    assert_eq!(said("timestamp,a,A\n", &options), expected);
 }

@@ -1,5 +1,7 @@
 //! Values as text.
 
+pub use gridstride::time_series::is_rounded;
+
 use crate::decimal;
 
 /// A NaN that stands for the value of a cell without one. Compare bits with it.
@@ -11,46 +13,6 @@ pub const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 /// Returns whether a value is [`MISSING`], not another NaN.
 pub fn is_missing(value: f64) -> bool {
     value.to_bits() == MISSING.to_bits()
-}
-
-/// Returns whether `f64` holds an integer exactly.
-///
-/// ```
-/// use files::points::value::is_exact;
-///
-/// assert!(is_exact(-(1 << 53)) && is_exact(i128::MIN));
-/// assert!(!is_exact((1 << 53) + 1) && !is_exact(i128::MAX));
-/// ```
-pub fn is_exact(integer: i128) -> bool {
-    let size = integer.unsigned_abs();
-    let bits = u128::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
-    bits <= f64::MANTISSA_DIGITS
-}
-
-/// Returns whether `f64` rounds the number that is written in a text, and at least [`EXACT`] in size.
-/// Numbers with an exponent count as exact.
-///
-/// ```
-/// use files::points::value::is_rounded;
-///
-/// assert!(is_rounded(b"9007199254740993"));
-/// assert!(is_rounded(b"-9007199254740994.5"));
-/// assert!(!is_rounded(b"9007199254740994.0"));
-/// assert!(!is_rounded(b"9e300"));
-/// ```
-pub fn is_rounded(text: &[u8]) -> bool {
-    let text = str::from_utf8(text).unwrap_or_default();
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut all = whole.bytes().chain(fraction.bytes());
-    if !all.all(|digit| digit.is_ascii_digit()) {
-        return false;
-    }
-    match whole.parse::<i128>() {
-        Ok(number) => !is_exact(number) || fraction.bytes().any(|digit| digit != b'0'),
-        // Of more digits than these, nearly none is exact.
-        Err(_) => true,
-    }
 }
 
 /// Parses a value. An empty text is [`MISSING`].
@@ -70,5 +32,39 @@ pub fn parse(text: &[u8]) -> Result<f64, &'static str> {
         Ok(number) if number.is_infinite() && has_digits() => Err("is out of the range of f64"),
         Ok(number) => Ok(number),
         Err(_) => Err("is not a number"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_2_53_are_the_same_in_all_spellings() {
+        for (text, is_other) in [
+            ("9007199254740993", true),
+            ("9007199254740993.0", true),
+            ("9007199254740992.5", true),
+            ("+9.007199254740993e15", true),
+            ("9007199254740.993E3", true),
+            ("0.009007199254740993e18", true),
+            ("90071992547409930e-1", true),
+            ("12345678901234567890", true),
+            ("9007199254740992", false),
+            ("-9007199254740992.000", false),
+            ("9.007199254740994e15", false),
+            ("00900719925474099400e-2", false),
+            ("1e22", false),
+            // 1e23 and Avogadro's number are no f64, but what programs write for one.
+            ("1e23", false),
+            ("6.02214076e+23", false),
+            ("6.022140760000000000001e23", true),
+            ("100000000000000000000000", true),
+            ("inf", false),
+            ("9007199254740991", false),
+        ] {
+            let value = parse(text.as_bytes()).unwrap();
+            assert_eq!(is_rounded(text.as_bytes(), value), is_other, "{text}");
+        }
     }
 }

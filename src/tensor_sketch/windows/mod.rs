@@ -1,0 +1,227 @@
+//! Sketches of all windows of a sequence.
+//!
+//! # Algorithm
+//! Windows of `width` letters begin every `stride` letters. With q = ⌊width / stride⌋ and r =
+//! `width` mod `stride`, the text is cut into *strides* of `stride` letters, and each stride into
+//! two *segments*: the *head*, its first r letters, and the *tail*. If r = 0, a stride is a single
+//! segment. A window consists of q whole strides and the head of the next stride:
+//!
+//! ```text
+//! window i = S(i) S(i+1) … S(i+q−1) H(i+q)        S(k): stride k, H(k): the head of stride k
+//! ```
+//!
+//! In the Fourier form each factor is a matrix, and the window's matrix is their product (see
+//! `fourier`). Matrices have inverses, but dividing the product by the factors that leave the
+//! window would add up rounding errors from window to window. Instead, consecutive strides form
+//! *runs*. Windows that begin in the same run share the strides between that run and the run in
+//! which the first of these windows ends:
+//!
+//! ```text
+//! window i = S(i) … S(end of the run − 1) · middle · S(…) … S(i+q−1) · H(i+q)
+//! ```
+//!
+//! The left products are made from the end of a run backwards, the right products forwards, one
+//! stride at a time, and the middle once for all windows of the run. So each window takes few
+//! products of matrices, whatever its width, and depends only on its own letters. With one run per
+//! window there is no middle, as in the algorithm for minima of sliding windows (M. van Herk, 'A
+//! fast algorithm for local minimum and maximum filters'; J. Gil and M. Werman, 'Computing 2-D min,
+//! median, and max filters').
+
+pub mod cpu;
+pub mod gpu;
+
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView1, ArrayViewMut2, Ix2};
+
+use crate::device::{DeviceArray, packed, zeroed};
+use crate::error::During;
+use crate::sequences::SequencesView;
+use crate::tensor_sketch::element::Entry;
+use crate::tensor_sketch::input::Windows;
+use crate::tensor_sketch::output::{require_shape, write_to};
+use crate::tensor_sketch::{DeviceSequences, TensorSketch};
+#[allow(unused_imports, reason = "for links")]
+use crate::{Device, Error};
+use crate::{DeviceSet, Result};
+
+const WINDOWS: &str = "windows";
+const WINDOWS_INTO: &str = "windows_into";
+const WINDOWS_DEVICE: &str = "windows_device";
+const WINDOWS_DEVICE_INTO: &str = "windows_device_into";
+
+impl<T: Entry> TensorSketch<T> {
+    /// Sketches all windows of `width` letters that begin at letters 0, `stride`, 2·`stride`, … of
+    /// a sequence of n letters and end within it: (⌊(n − `width`) / `stride`⌋ + 1)×D, or 0×D if
+    /// there are none. The view may have any strides.
+    ///
+    /// Windows are always sketched in the Fourier form, whatever [`form`](TensorSketch::form) says,
+    /// and by all threads. The time is that of one sketch of the sequence, plus a time for each
+    /// window that does not depend on its width. Each sketch is computed only from its window's
+    /// letters, so that errors do not grow along the sequence. The result is deterministic.
+    ///
+    /// Besides the letters and the result, the CPU needs about 4·D·t·(t + 1) bytes for every 64
+    /// windows, and on each thread up to 160 MiB or 1280·D·t·(t + 1) bytes, whichever is more. Other
+    /// devices need up to 64·t·(t + 1) bytes, or twice as many for `f64`, for each stride in a
+    /// window, and for at least 2¹⁶ strides.
+    ///
+    /// Over a [set](DeviceSet) of devices, and where a device's memory or its
+    /// [limit](Device::with_memory_limit) does not suffice, the windows are divided into ranges.
+    /// On devices that run kernels, a range has all windows that begin in a run of up to 64
+    /// strides, and the sketches are the same, bit by bit, on devices of one kind. On the CPU,
+    /// rounding depends on the number of windows.
+    ///
+    /// # Errors
+    /// - [`Error::InvalidInput`] for a `width` or a `stride` of 0, for a code that is not below the
+    ///   alphabet size of the tables, for a set of no devices, and on devices that run kernels for
+    ///   windows of more than 2²⁹ strides.
+    /// - [`Error::Overflow`] as for [`sketch`](TensorSketch::sketch).
+    /// - [`Error::Allocation`] if the host's memory does not suffice for the sketches, or a
+    ///   device's for up to 127 windows.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// use ndarray::{array, s};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?).normalize(true);
+    /// let codes = array![0, 1, 2, 3, 2, 1, 0, 0, 1];
+    /// let windows = sketcher.windows(&Device::cpu(), codes.view(), 4, 2)?;
+    /// assert_eq!(windows.dim(), (3, 16));
+    /// let second = sketcher.sketch_one(&Device::cpu(), codes.slice(s![2..6]))?;
+    /// assert_eq!(windows.row(1), second);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Windows are products that grow to both sides from places in the text, as minima do in M. van
+    /// Herk, 'A fast algorithm for local minimum and maximum filters'.
+    pub fn windows(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        codes: ArrayView1<u8>,
+        width: usize,
+        stride: usize,
+    ) -> Result<Array2<T>> {
+        let windows = Windows::new(WINDOWS, codes.len(), width, stride)?;
+        let shape = (windows.count, self.tables.dim());
+        let mut sketches = zeroed(shape.0.saturating_mul(shape.1)).during(WINDOWS)?;
+        self.host_windows(WINDOWS, devices, codes, windows, &mut sketches)?;
+        Ok(Array2::from_shape_vec(shape, sketches).expect("a row for each window"))
+    }
+
+    /// As [`windows`](Self::windows), but writes the sketches to `out`, a view with any strides.
+    /// The content of `out` is unspecified after an error.
+    ///
+    /// # Errors
+    /// Also [`Error::Shape`] if `out` does not have the shape of the result.
+    ///
+    /// ```
+    /// # use gridstride::Device;
+    /// # use gridstride::tensor_sketch::{Tables, TensorSketch};
+    /// use ndarray::{Array2, array};
+    ///
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let (codes, mut out) = (array![0, 1, 2, 3, 2, 1, 0], Array2::zeros((2, 16)));
+    /// sketcher.windows_into(&Device::cpu(), codes.view(), 4, 2, out.view_mut())?;
+    /// assert_eq!(out, sketcher.windows(&Device::cpu(), codes.view(), 4, 2)?);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn windows_into(
+        &self,
+        devices: &(impl DeviceSet + ?Sized),
+        codes: ArrayView1<u8>,
+        width: usize,
+        stride: usize,
+        out: ArrayViewMut2<T>,
+    ) -> Result<()> {
+        let windows = Windows::new(WINDOWS_INTO, codes.len(), width, stride)?;
+        let shape = [windows.count, self.tables.dim()];
+        require_shape(WINDOWS_INTO, &shape, out.shape())?;
+        let compute = |out: &mut [T]| self.host_windows(WINDOWS_INTO, devices, codes, windows, out);
+        write_to(out, compute).during(WINDOWS_INTO)
+    }
+
+    fn host_windows(
+        &self,
+        operation: &'static str,
+        devices: &(impl DeviceSet + ?Sized),
+        codes: ArrayView1<u8>,
+        windows: Windows,
+        out: &mut [T],
+    ) -> Result<()> {
+        let job = self.job_of_one(operation);
+        let codes = match codes.to_slice() {
+            Some(codes) => Cow::Borrowed(codes),
+            None => Cow::Owned(packed(&codes).during(operation)?),
+        };
+        let text = SequencesView {
+            codes: &codes,
+            offsets: &[0, codes.len()],
+        };
+        job.check_code(text.first_code_from(self.tables.alphabet_size()))?;
+        T::windows(&job, devices.devices(), &codes, windows, out).during(operation)
+    }
+
+    /// As [`windows`](Self::windows), but for the only sequence of `sequences`, in a device's
+    /// memory, where the sketches stay.
+    ///
+    /// The call may wait for copies of tables to the device; the last kernels may still run when it
+    /// returns. The windows are not divided: all sketches have to fit in the device's memory.
+    ///
+    /// # Errors
+    /// Also [`Error::InvalidInput`] if there is not exactly one sequence. There is no error of
+    /// overflow: an entry beyond the range of `T` is infinite.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
+    /// use ndarray::array;
+    ///
+    /// let (device, codes) = (Device::auto(), array![0, 1, 2, 3, 2, 1, 0]);
+    /// let sketcher = TensorSketch::new(Tables::from_seed(4, 2, 16, 0)?);
+    /// let on_device = Sequences::from_iter([&codes]).upload(&device)?;
+    /// let windows = sketcher.windows_device(&on_device, 4, 2)?;
+    /// assert_eq!(windows.download()?, sketcher.windows(&device, codes.view(), 4, 2)?);
+    /// # Ok::<(), gridstride::Error>(())
+    /// ```
+    pub fn windows_device(
+        &self,
+        sequences: &DeviceSequences,
+        width: usize,
+        stride: usize,
+    ) -> Result<DeviceArray<T, Ix2>> {
+        let length = sequences.single_length(WINDOWS_DEVICE)?;
+        let windows = Windows::new(WINDOWS_DEVICE, length, width, stride)?;
+        let entries = windows.count.saturating_mul(self.tables.dim());
+        let mut out = sequences.device.alloc(entries).during(WINDOWS_DEVICE)?;
+        let job = self.job_of_one(WINDOWS_DEVICE);
+        T::windows_device(&job, sequences, windows, &mut out).during(WINDOWS_DEVICE)?;
+        DeviceArray::from_buffer(out, Ix2(windows.count, self.tables.dim()))
+    }
+
+    /// As [`windows_device`](Self::windows_device), but writes the sketches to `out`, on the same
+    /// device. The content of `out` is unspecified after an error.
+    ///
+    /// # Errors
+    /// Also [`Error::DifferentDevices`] if `out` is on another device, and [`Error::Shape`] if
+    /// `out` does not have the shape of the result.
+    pub fn windows_device_into(
+        &self,
+        sequences: &DeviceSequences,
+        width: usize,
+        stride: usize,
+        out: &mut DeviceArray<T, Ix2>,
+    ) -> Result<()> {
+        let device = sequences.device();
+        device.require_same(out.device(), WINDOWS_DEVICE_INTO)?;
+        let length = sequences.single_length(WINDOWS_DEVICE_INTO)?;
+        let windows = Windows::new(WINDOWS_DEVICE_INTO, length, width, stride)?;
+        let shape = [windows.count, self.tables.dim()];
+        require_shape(WINDOWS_DEVICE_INTO, &shape, out.shape())?;
+        let out_device = out.device().clone();
+        let _ordered = device.ordered_with(&[&out_device])?;
+        let job = self.job_of_one(WINDOWS_DEVICE_INTO);
+        T::windows_device(&job, sequences, windows, out.inner_mut()).during(WINDOWS_DEVICE_INTO)
+    }
+}
