@@ -11,11 +11,9 @@ use crate::array::{
     Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
 };
 use crate::call::call;
-use crate::columns::Name;
 use crate::device::Devices;
 use crate::distances::{DTYPES, Nearest, arrays, with_metric};
 use crate::error::not_negative;
-use crate::frames::{DataFrame, matrix};
 
 const SLIDE_DISTANCES: &str = "slide_distances";
 const SLIDE_PAIRED: &str = "slide_paired";
@@ -178,15 +176,11 @@ impl<'py> Sequences<'py> {
     ) -> PyResult<Sequences<'py>> {
         let py = object.py();
         let refuse = |what: String| PyValueError::new_err(format!("{operation}: {what}"));
-        let argument = Name {
-            operation,
-            argument: name,
-        };
         let class = py.import("gridstride._slide")?.getattr("Windows")?;
         if object.is_instance(&class)? {
             let offsets = object.getattr("offsets")?;
             return Ok(Sequences {
-                rows: matrix(argument, &object.getattr("rows")?, &DTYPES)?,
+                rows: Argument::new(operation, name, &object.getattr("rows")?)?,
                 offsets: offsets_of(operation, name, &offsets)?,
             });
         }
@@ -207,18 +201,11 @@ impl<'py> Sequences<'py> {
         let mut arrays = Vec::<Argument<'_>>::new();
         let mut offsets = vec![0];
         for (index, item) in object.try_iter()?.enumerate() {
-            let item = item?;
-            let array = match DataFrame::of(argument, &item)? {
-                Some(frame) => frame.to_array(None, &DTYPES)?,
-                None => {
-                    let array = on_host(operation, &format!("a sequence of {name}"), &item)?;
-                    Argument::new(operation, name, &array)?
-                }
-            };
+            let array = on_host(operation, &format!("a sequence of {name}"), &item?)?;
             let &[windows, dim] = array.shape() else {
                 return Err(refuse(format!(
                     "sequence {index} of {name} has {} axes, but has to have 2",
-                    array.axes()
+                    array.ndim()
                 )));
             };
             let first = arrays.first().map_or(dim, |first| first.shape()[1]);
@@ -228,7 +215,7 @@ impl<'py> Sequences<'py> {
                 )));
             }
             offsets.push(offsets[index] + windows);
-            arrays.push(array);
+            arrays.push(Argument::new(operation, name, &array)?);
         }
         if arrays.is_empty() {
             return Err(refuse(format!(

@@ -368,3 +368,35 @@ fn new_crates() {
     let run = Program("new").json(&["blur", "--path", &folder.argument("blur")]);
     check_keys("new", &[&run]);
 }
+
+/// `warnings` has the sentences of stderr, in every object.
+#[test]
+fn warnings() {
+    const PROGRAM: Program = Program("time-series");
+    let folder = Folder::new();
+    let text = "timestamp,value\n0,9007199254740993\n1,9.007199254740993e15\n2,1\n";
+    let file = folder.file("large.csv", text);
+    let options = ["--unit", "ns", "--every", "1s", "--device", "cpu", &file];
+    let output = PROGRAM.run(&[&options[..], &["--json"]].concat());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let warnings = found["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1);
+    let sentence = warnings[0].as_str().unwrap();
+    assert!(
+        sentence.contains("2 values are numbers beyond 2^53"),
+        "{sentence}"
+    );
+    assert_eq!(errors, format!("warning: {sentence}\n"));
+    assert_eq!(found["rounded_values"], 2);
+
+    let mut cut = crate::program::gzip(b">a\nACGT\n");
+    cut.extend(b"behind");
+    let file = folder.file("behind.fa.gz", cut);
+    let options = ["--device", "cpu", "--json", &file];
+    let output = Program("tensor-sketch").run(&options);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["warnings"].as_array().unwrap().len(), 1);
+    let none = Program("matmul").json(&["--device", "cpu"]);
+    assert_eq!(none["warnings"], json!([]));
+}

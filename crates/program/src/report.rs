@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -76,16 +76,36 @@ pub fn show_text(text: &str) -> Result<()> {
     }
 }
 
-/// Prints an object, if the mode is JSON.
+/// An object with all warnings so far.
+#[derive(Serialize)]
+struct Warned<'a, T> {
+    #[serde(flatten)]
+    object: &'a T,
+    warnings: &'a [String],
+}
+
+/// Prints an object with the warnings of the process, if the mode is JSON.
 pub fn show_json(object: &impl Serialize) -> Result<()> {
     match mode() {
-        Mode::Json => print(&(serde_json::to_string(object)? + "\n")),
+        Mode::Json => {
+            let warnings = &*WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+            let text = serde_json::to_string(&Warned { object, warnings })?;
+            print(&(text + "\n"))
+        }
         Mode::Table | Mode::Quiet => Ok(()),
     }
 }
 
-/// Prints a sentence about doubtful input on stderr, unless the mode is quiet.
+/// The sentences of [`warn`], for JSON.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Prints a sentence about doubtful input on stderr, unless the mode is quiet, and keeps it for the JSON
+/// object.
 pub fn warn(sentence: &str) {
+    if mode() == Mode::Json {
+        let mut warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.push(sentence.to_owned());
+    }
     if mode() != Mode::Quiet {
         say(format_args!("warning: {sentence}"));
     }
