@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use dlpark::DlpackElement;
+use files::points::value::is_exact;
 use gridstride::Result;
 use gridstride::half::{bf16, f16};
 use gridstride::ndarray::{Array, ArrayView, ArrayView1, ArrayViewMut, Dimension, Ix1};
@@ -17,9 +18,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
 
-use crate::arrow::ArrowColumn;
-use crate::columns::{is_masked, is_of};
+use crate::columns::is_masked;
 use crate::error::at_index;
+use crate::frames;
 use crate::resident::{lists_device_arrays, on_device};
 
 /// The most axes that the crate `numpy` takes: with more, which numpy has from version 2 on, it panics.
@@ -453,7 +454,7 @@ pub fn is_list(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// Returns the first integer of an object that is not exact in the floats that numpy made of it, with
-/// the index in the object. Only lists and Arrow columns are mixed.
+/// the index in the object. Arrays of numpy have one dtype, and so no integers among floats.
 pub fn first_rounded(
     object: &Bound<'_, PyAny>,
     array: &Bound<'_, PyAny>,
@@ -465,13 +466,7 @@ pub fn first_rounded(
     if is_list(object) {
         return first_inexact(object);
     }
-    if (is_of(object, "polars")? || is_of(object, "pyarrow")?)
-        && let Ok(Some(column)) = ArrowColumn::import("", object)
-        && let Some((elements, valid)) = column.elements(object.py())?
-    {
-        return inexact(&Argument::new("", "", &elements)?, valid.as_deref());
-    }
-    Ok(None)
+    frames::first_inexact(object)
 }
 
 /// Returns the first integer of a nested list that float64 would round, with its index in the
@@ -487,21 +482,18 @@ fn first_inexact(list: &Bound<'_, PyAny>) -> PyResult<Option<(usize, String)>> {
         } else if is_list(&item) {
             first_inexact(&item)?.map(|(_, number)| number)
         } else {
-            let array = numpy(item.py())?.call_method1("ravel", (&item,))?;
-            let integers = Argument::new("", "", &array)?;
-            inexact(&integers, None)?.map(|(_, number)| number)
+            let array = numpy(item.py())?.call_method1("asarray", (&item,))?;
+            let found = match first_rounded(&item, &array)? {
+                Some(found) => Some(found),
+                None => inexact(&Argument::new("", "", &array.call_method0("ravel")?)?, None)?,
+            };
+            found.map(|(_, number)| number)
         };
         if let Some(number) = found {
             return Ok(Some((index, number)));
         }
     }
     Ok(None)
-}
-
-fn is_exact(number: i128) -> bool {
-    let size = number.unsigned_abs();
-    let bits = u128::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
-    bits <= f64::MANTISSA_DIGITS
 }
 
 /// The module numpy.

@@ -209,6 +209,15 @@ pub fn cells<'py>(
     Argument::new(operation, argument, column.array.as_any())
 }
 
+/// Returns the first valid integer of a column of pandas, polars or pyarrow that is not exact in
+/// float64, with its index; `None` for columns of other types than numbers.
+pub fn first_inexact(object: &Bound<'_, PyAny>) -> PyResult<Option<(usize, String)>> {
+    match Column::of_package("", "", object) {
+        Ok(Some(column)) => column.first_inexact(),
+        _ => Ok(None),
+    }
+}
+
 impl<'py> Column<'py> {
     fn read(name: Name, object: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
         let own = object.getattr_opt(intern!(object.py(), "name"))?;
@@ -241,14 +250,8 @@ impl<'py> Column<'py> {
                  lazy frames first"
             )));
         }
-        let dtype = object.getattr_opt(intern!(py, "dtype"))?;
-        if is_of(object, "pandas")?
-            && let Some(dtype) = dtype
-        {
-            return Column::of_pandas(operation, name, object, &dtype);
-        }
-        if let Some(column) = ArrowColumn::import(format_args!("{operation}: {name}"), object)? {
-            return Column::of_arrow(py, operation, name, &column);
+        if let Some(column) = Column::of_package(operation, &name, object)? {
+            return Ok(column);
         }
         let valid = match is_masked(object)? {
             true => mask_of(object)?,
@@ -261,6 +264,27 @@ impl<'py> Column<'py> {
             false => as_datetimes(operation, &name, object)?,
         };
         Column::of_numpy(operation, name, array, valid, None)
+    }
+
+    /// Reads a column of pandas, or one that has Arrow's C interface; `None` for other objects.
+    fn of_package(
+        operation: &str,
+        name: &str,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Column<'py>>> {
+        let py = object.py();
+        let found = if is_of(object, "pandas")?
+            && let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))?
+        {
+            Column::of_pandas(operation, name.to_string(), object, &dtype)?
+        } else {
+            let column = ArrowColumn::import(format_args!("{operation}: {name}"), object)?;
+            let Some(column) = column else {
+                return Ok(None);
+            };
+            Column::of_arrow(py, operation, name.to_string(), &column)?
+        };
+        Ok(Some(found))
     }
 
     fn of_numpy(
@@ -430,16 +454,15 @@ impl<'py> Column<'py> {
         Ok(unit)
     }
 
+    /// Returns the first valid integer that is not exact in float64, with its index.
+    fn first_inexact(&self) -> PyResult<Option<(usize, String)>> {
+        inexact(&Argument::new("", "", &self.array)?, self.valid.as_deref())
+    }
+
     /// Fails if a valid integer is not exact in float64.
     fn require_exact(&self) -> PyResult<()> {
         let py = self.array.py();
-        let kind = self.kind()?;
-        if !['i', 'u'].contains(&kind) || self.array.dtype().itemsize() < 8 {
-            return Ok(());
-        }
-        let native = self.cast(if kind == 'i' { "=i8" } else { "=u8" })?;
-        let wrong = inexact(&Argument::new("", "", &native)?, self.valid.as_deref())?;
-        let Some((index, number)) = wrong else {
+        let Some((index, number)) = self.first_inexact()? else {
             return Ok(());
         };
         let name = self.name.replacen("the dtype of ", "", 1);

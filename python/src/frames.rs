@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
 use crate::array::{Argument, numpy, promote};
-use crate::columns::{Name, cells, is_of};
+use crate::columns::{self, Name, cells, is_of};
 
 /// A data frame of pandas or polars, or a table of pyarrow.
 pub struct DataFrame<'py> {
@@ -28,6 +28,28 @@ pub fn matrix<'py>(
         Some(frame) => frame.to_array(None, possible),
         None => Argument::new(name.operation, name.argument, object),
     }
+}
+
+/// Returns the first integer of a column or a table that is not exact in float64, with its row; `None`
+/// for objects of other packages than pandas, polars and pyarrow.
+pub fn first_inexact(object: &Bound<'_, PyAny>) -> PyResult<Option<(usize, String)>> {
+    let name = Name {
+        operation: "",
+        argument: "",
+    };
+    if !(is_of(object, "pandas")? || is_of(object, "polars")? || is_of(object, "pyarrow")?) {
+        return Ok(None);
+    }
+    let Some(frame) = DataFrame::of(name, object)? else {
+        return columns::first_inexact(object);
+    };
+    for place in 0..frame.labels.len() {
+        let found = columns::first_inexact(&frame.column(place)?)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 impl<'py> DataFrame<'py> {

@@ -51,7 +51,6 @@ mod _core {
     #[pymodule_export]
     use crate::arrow::from_arrow;
     #[pymodule_export]
-    #[pymodule_export]
     use crate::box_overlap::{box_overlap, box_overlap_counts};
     #[pymodule_export]
     use crate::box_slices::{PyBoxSlices, box_overlap_slices};

@@ -1,12 +1,10 @@
 //! Numbers as arguments.
 
+use files::points::value::EXACT;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
-
-/// 2⁵³. Above, float64 does not have all integers.
-const ALL_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Returns an argument as float64, which must not round an integer.
 ///
@@ -44,7 +42,7 @@ pub fn is_rounded(number: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(float) = number.extract::<f64>() else {
         return Ok(true);
     };
-    if float.is_nan() || float.abs() < ALL_EXACT {
+    if float.is_nan() || float.abs() < EXACT {
         return Ok(false);
     }
     // numpy rounds its integers before it compares them with floats.

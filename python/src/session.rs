@@ -94,7 +94,7 @@ impl PySession {
         }
     }
 
-    /// Takes the session, without Python's lock, which is another's while a call computes.
+    /// Takes the session. Releases the GIL while it waits, because a computing call may hold the session.
     fn take(&self, py: Python<'_>) -> Option<Box<dyn Session>> {
         py.detach(|| {
             let session = self.session.lock();

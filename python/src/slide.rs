@@ -11,9 +11,11 @@ use crate::array::{
     Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
 };
 use crate::call::call;
+use crate::columns::Name;
 use crate::device::Devices;
 use crate::distances::{DTYPES, Nearest, arrays, with_metric};
 use crate::error::not_negative;
+use crate::frames::{DataFrame, matrix};
 
 const SLIDE_DISTANCES: &str = "slide_distances";
 const SLIDE_PAIRED: &str = "slide_paired";
@@ -176,11 +178,15 @@ impl<'py> Sequences<'py> {
     ) -> PyResult<Sequences<'py>> {
         let py = object.py();
         let refuse = |what: String| PyValueError::new_err(format!("{operation}: {what}"));
+        let argument = Name {
+            operation,
+            argument: name,
+        };
         let class = py.import("gridstride._slide")?.getattr("Windows")?;
         if object.is_instance(&class)? {
             let offsets = object.getattr("offsets")?;
             return Ok(Sequences {
-                rows: Argument::new(operation, name, &object.getattr("rows")?)?,
+                rows: matrix(argument, &object.getattr("rows")?, &DTYPES)?,
                 offsets: offsets_of(operation, name, &offsets)?,
             });
         }
@@ -201,11 +207,18 @@ impl<'py> Sequences<'py> {
         let mut arrays = Vec::<Argument<'_>>::new();
         let mut offsets = vec![0];
         for (index, item) in object.try_iter()?.enumerate() {
-            let array = on_host(operation, &format!("a sequence of {name}"), &item?)?;
+            let item = item?;
+            let array = match DataFrame::of(argument, &item)? {
+                Some(frame) => frame.to_array(None, &DTYPES)?,
+                None => {
+                    let array = on_host(operation, &format!("a sequence of {name}"), &item)?;
+                    Argument::new(operation, name, &array)?
+                }
+            };
             let &[windows, dim] = array.shape() else {
                 return Err(refuse(format!(
                     "sequence {index} of {name} has {} axes, but has to have 2",
-                    array.ndim()
+                    array.axes()
                 )));
             };
             let first = arrays.first().map_or(dim, |first| first.shape()[1]);
@@ -215,7 +228,7 @@ impl<'py> Sequences<'py> {
                 )));
             }
             offsets.push(offsets[index] + windows);
-            arrays.push(Argument::new(operation, name, &array)?);
+            arrays.push(array);
         }
         if arrays.is_empty() {
             return Err(refuse(format!(

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gridstride import box_overlap, distances, gemm, matmul, slide_distances
+from gridstride import Windows, box_overlap, distances, gemm, matmul, slide_distances
 from gridstride.time_series import aggregate, bucket_counts, round_timestamps
 
 TIMES = [0, 1, 5]
@@ -85,14 +85,28 @@ def test_mixed_lists_are_not_rounded(row):
 
 
 def test_columns_that_numpy_would_round():
-    for column in (pl.Series([2**53 + 1, None]), pa.array([2**53 + 1, None]), pa.chunked_array([[2**53 + 1], [None]])):
+    columns = [pl.Series([2**53 + 1, None]), pa.array([2**53 + 1, None]), pa.chunked_array([[2**53 + 1], [None]])]
+    for dtype in ("Int64", "UInt64", "int64[pyarrow]"):
+        series = pd.Series([2**53 + 1, None], dtype=dtype)
+        columns += [series, series.array, pd.Index(series)]
+    for column in columns:
         with pytest.raises(ValueError, match="matmul: b has the integer 9007199254740993 at index 0"):
             matmul([[1.0, 2.0]], column)
+        with pytest.raises(ValueError, match="matmul: a has the integer 9007199254740993 at index 1"):
+            matmul([[1.0, 2.0], column], [[1.0], [2.0]])
+    assert matmul([[1.0, 2.0]], pd.Series([3, 4], dtype="Int64")).tolist() == [11]
     frame = pd.DataFrame({"x": [2**53 + 1], "y": [0.5]})
     for table in (frame, pl.from_pandas(frame), pa.table(frame)):
         for call in (matmul, gemm):
             with pytest.raises(ValueError, match=f"{call.__name__}: a has the integer 9007199254740993, which float64 would round"):
                 call(table, [[1.0], [2.0]])
+        for windows in ([table], Windows(table, [0, 1])):
+            with pytest.raises(ValueError, match="slide_distances: a has the integer 9007199254740993, which float64 would round"):
+                slide_distances(windows)
+        with pytest.raises(ValueError, match="matmul: a has the integer 9007199254740993 at index 0"):
+            matmul([table], np.ones((2, 1)))
+        with pytest.raises(ValueError, match="gemm: c has the integer 9007199254740993 at index 0"):
+            gemm(np.ones((1, 1)), np.ones((1, 2)), beta=1.0, c=table)
 
 
 def test_objects_that_are_no_numbers_are_named():

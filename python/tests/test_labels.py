@@ -256,6 +256,35 @@ def test_columns_of_nulls_are_named():
             aggregate([0, 1], [1.0, 2.0], 10, series=nulls)
 
 
+@pytest.mark.parametrize(
+    ("labels", "arrow", "polars"),
+    [
+        ([1, 2], pa.int64(), pl.Int64),
+        ([-(2**63), 2**63 - 1], pa.int64(), pl.Int64),
+        ([False, True], pa.bool_(), pl.Boolean),
+        ([-1, 2**63], pa.decimal128(38), pl.Int128),
+        ([1 - 10**38, 10**38 - 1], pa.decimal128(38), pl.Int128),
+        ([np.int64(1), 2**64], pa.decimal128(38), pl.Int128),
+    ],
+    ids=str,
+)
+def test_objects_have_the_narrowest_type_of_tables(labels, arrow, polars):
+    for series in (np.array(labels, object), pd.Series(labels, dtype=object)):
+        found = aggregate([0, 1], np.ones(2), 1000, "sum", series=series)
+        table, frame = found.to_arrow(), found.to_polars()
+        assert (table["series"].type, frame["series"].dtype) == (arrow, polars)
+        assert table["series"].to_pylist() == frame["series"].to_list() == labels
+
+
+@pytest.mark.parametrize("label", [10**38, 2**127, -(2**200)], ids=str)
+def test_integers_of_more_digits_than_tables_have(label):
+    found = aggregate([0, 1], np.ones(2), 1000, "sum", series=[label, 0])
+    for table in (found.to_arrow, found.to_polars):
+        with pytest.raises(ValueError, match=f"{table.__name__}: series has the label {label}, .* 38 digits: convert the labels"):
+            table()
+    assert sorted(found.to_pandas().index.get_level_values("series")) == sorted([label, 0])
+
+
 def test_labels_of_16_bits():
     for labels in (np.array([1.5, 0.5], "f2"), pa.array(np.array([1.5, 0.5], "f2")), pl.Series(np.array([1.5, 0.5], "f2"))):
         found = aggregate([0, 1], np.ones(2), 10, series=labels)

@@ -76,18 +76,23 @@
 
 mod calls;
 mod cpu;
+mod device_output;
 mod dispatch;
 mod element;
 mod gpu;
 mod input;
-mod nearest;
+mod merge;
 mod options;
+mod output;
 mod partition;
 pub mod reference;
-mod slide;
+mod rows;
+mod windows;
+mod workspace;
 
-pub use calls::{distances, pairwise};
+pub use calls::{distances, nearest, pairwise, slide_distances, slide_nearest, slide_paired};
+pub use device_output::DeviceNearest;
 pub use element::Component;
-pub use nearest::{DeviceNearest, Nearest, nearest, slide_nearest};
 pub use options::{Distances, Metric};
-pub use slide::{DeviceWindows, Windows, slide_distances, slide_paired};
+pub use output::Nearest;
+pub use windows::{DeviceWindows, Windows};

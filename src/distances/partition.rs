@@ -1,21 +1,27 @@
-//! Partitions of distances: by rows of `a` or `b`.
+//! Partitions of distances by rows of `a` or `b`, and of a search by queries or rows of the
+//! database.
 
 use ndarray::Axis;
 
 use super::element::Component;
-use super::input::{HostPairs, Pairs};
+use super::input::{HostPairs, HostQueries, Pairing, Pairs, Queries};
+use super::workspace::list_bytes;
 use crate::Result;
 use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 
-impl<'a, T: Component> HostPairs<'a, T> {
+impl<T: Component> HostPairs<'_, T> {
     /// Splits the distances at a row, or at a column if the axis is 1.
     fn split_at(self, axis: Axis, index: usize) -> (Self, Self) {
-        let ((a, a_behind), (b, b_behind)) = match (axis, self.b) {
-            (Axis(1), Some(b)) => {
-                let (b, behind) = b.split_at(Axis(0), index);
-                ((self.a, self.a), (Some(b), Some(behind)))
+        let (a, a_behind) = match axis {
+            Axis(0) => self.a.split_at(index),
+            _ => (self.a, self.a),
+        };
+        let (b, b_behind) = match self.b {
+            Some(b) if axis == Axis(1) || self.pairing == Pairing::Each => {
+                let (b, behind) = b.split_at(index);
+                (Some(b), Some(behind))
             }
-            (_, b) => (self.a.split_at(Axis(0), index), (b, b)),
+            b => (b, b),
         };
         let (out, out_behind) = self.out.split_at(axis, index);
         let behind = Pairs {
@@ -30,9 +36,9 @@ impl<'a, T: Component> HostPairs<'a, T> {
 
 impl<T: Component> Partition for HostPairs<'_, T> {
     fn bytes(&self) -> u64 {
-        let of_b = self.b.map_or(0, |b| b.len());
-        bytes_of(self.a.len(), size_of::<T>())
-            .saturating_add(bytes_of(of_b, size_of::<T>()))
+        let of_b = self.b.map_or(0, |b| b.bytes());
+        (self.a.bytes())
+            .saturating_add(of_b)
             .saturating_add(bytes_of(self.out.len(), size_of::<f64>()))
     }
 
@@ -42,13 +48,60 @@ impl<T: Component> Partition for HostPairs<'_, T> {
         let b = self.b.unwrap_or(self.a);
         let whole = Pairs { b: Some(b), ..self };
         let (rows, columns) = whole.out.dim();
-        let (axis, length) = match rows >= columns {
+        let (axis, length) = match whole.pairing == Pairing::Each || rows >= columns {
             true => (Axis(0), rows),
             false => (Axis(1), columns),
         };
         let ranges = equal_ranges(length, count, 1);
-        Ok(split_at_ranges(whole, ranges, |pairs, index| {
-            pairs.split_at(axis, index)
-        }))
+        let at = |pairs: Self, index| pairs.split_at(axis, index);
+        Ok(split_at_ranges(whole, ranges, at))
+    }
+}
+
+impl<T: Component> HostQueries<'_, T> {
+    fn split_at(self, by_query: bool, index: usize) -> (Self, Self) {
+        match by_query {
+            true => {
+                let (queries, behind) = self.queries.split_at(index);
+                let rest = Queries {
+                    queries: behind,
+                    first_query: self.first_query + index,
+                    ..self
+                };
+                (Queries { queries, ..self }, rest)
+            }
+            false => {
+                let (database, behind) = self.database.split_at(index);
+                let rest = Queries {
+                    database: behind,
+                    first_row: self.first_row + index,
+                    ..self
+                };
+                (Queries { database, ..self }, rest)
+            }
+        }
+    }
+}
+
+impl<T: Component> Partition for HostQueries<'_, T> {
+    fn bytes(&self) -> u64 {
+        let results = self.queries.count().saturating_mul(self.columns());
+        [
+            self.queries.bytes(),
+            self.database.bytes(),
+            bytes_of(results, 2 * size_of::<u64>()),
+            list_bytes(self.columns()),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+
+    /// Splits the queries or the rows of the database, whichever are more.
+    fn split(self, count: usize) -> Result<Vec<Self>> {
+        let (queries, rows) = (self.queries.count(), self.database.count());
+        let by_query = queries > rows;
+        let ranges = equal_ranges(queries.max(rows), count, 1);
+        let at = |part: Self, index| part.split_at(by_query, index);
+        Ok(split_at_ranges(self, ranges, at))
     }
 }

@@ -48,11 +48,9 @@ pub fn distances<T: Component>(a: ArrayView2<T>, b: ArrayView2<T>, metric: Metri
 /// ```
 pub fn slide_distances<T: Component>(a: Windows<T>, b: Windows<T>, metric: Metric) -> Array2<f64> {
     let sequences = |windows: Windows<T>| -> Vec<Array2<f64>> {
-        let ends = windows.offsets().skip(1);
-        let ranges = windows.offsets().zip(ends);
-        let rows = windows.rows();
+        let ranges = windows.offsets.windows(2);
         ranges
-            .map(|(start, end)| rows.slice(s![start..end, ..]).mapv(T::to_f64))
+            .map(|ends| windows.rows.slice(s![ends[0]..ends[1], ..]).mapv(T::to_f64))
             .collect()
     };
     let (a, b) = (sequences(a), sequences(b));

@@ -1,46 +1,38 @@
 //! Dispatch by kind of device.
 
-use super::input::{self, DevicePairs, HostPairs};
+use std::slice;
+
+use super::input::{DevicePairs, HostPairs};
 use super::{cpu, gpu};
 use crate::device::{DeviceKind, zeroed_lazily};
-use crate::sequences::Memory;
-use crate::{Device, Error, Result, partition};
+use crate::{Device, Result, partition};
 
-/// Writes the distances of pairs in the host's memory, on a set of devices.
+/// Writes the distances of sequences of the host, on a set of devices.
 pub fn host(devices: &[Device], whole: HostPairs) -> Result<()> {
-    let work = |device: &Device, pairs: &mut HostPairs| match device.kind() {
-        DeviceKind::Cpu => cpu::host(pairs),
-        _ => gpu::host(device, pairs),
-    };
-    partition::run(devices, whole.operation, whole, work).map(|_| ())
+    let parts = partition::run(
+        devices,
+        whole.operation,
+        whole,
+        |device, pairs| match device.kind() {
+            DeviceKind::Cpu => cpu::host(pairs),
+            _ => gpu::host(device, pairs),
+        },
+    );
+    parts.map(|_| ())
 }
 
-/// Writes the distances of pairs in a device's memory. The numbers and devices fit.
+/// Writes the distances of sequences in the memory of a device.
 pub fn device(pairs: DevicePairs) -> Result<()> {
-    let DevicePairs {
-        operation,
-        limit,
-        a,
-        b,
-        out,
-    } = pairs;
-    match (&a.memory, &b.memory) {
-        (Memory::Device(a_buffers), Memory::Device(b_buffers)) => {
-            input::require_lengths(operation, "a", a_buffers.lengths())?;
-            input::require_lengths(operation, "b", b_buffers.lengths())?;
-            gpu::device(a.device(), limit, [a_buffers, b_buffers], out)
+    let device = pairs.a.device();
+    match device.kind() {
+        DeviceKind::Cpu => {
+            let mut distances = zeroed_lazily(pairs.out.len())?;
+            host(slice::from_ref(device), pairs.download(&mut distances)?)?;
+            pairs.out.copy_from(&distances)
         }
-        (Memory::Host(a), Memory::Host(b)) => {
-            let mut distances = zeroed_lazily(out.len())?;
-            let mut pairs = HostPairs::new(operation, limit, a.view(), b.view(), &mut distances)?;
-            cpu::host(&mut pairs)?;
-            out.copy_from(&distances)
+        _ => {
+            pairs.require_kernels()?;
+            gpu::device(pairs)
         }
-        // The memory of one device is of one kind: the devices differ.
-        _ => Err(Error::DifferentDevices {
-            operation,
-            left: a.device().to_string(),
-            right: b.device().to_string(),
-        }),
     }
 }

@@ -26,6 +26,23 @@ pub struct DevicePairs<'a> {
     pub out: &'a mut Buffer<u32>,
 }
 
+impl<'a> DevicePairs<'a> {
+    /// Returns the sequences of a CPU, which are in the host's memory, with a place for distances.
+    pub fn download<'b>(&self, out: &'b mut [u32]) -> Result<HostPairs<'b>>
+    where
+        'a: 'b,
+    {
+        let (a, b) = (self.a.download(), self.b.download());
+        HostPairs::new(self.operation, self.limit, a, b, out)
+    }
+
+    /// Checks the lengths of sequences that kernels read.
+    pub fn require_kernels(&self) -> Result<()> {
+        require_lengths(self.operation, "a", self.a.buffers().lengths())?;
+        require_lengths(self.operation, "b", self.b.buffers().lengths())
+    }
+}
+
 impl<'a> HostPairs<'a> {
     /// Takes as many sequences as there are places, and refuses sequences that are too long.
     pub fn new(
@@ -106,7 +123,7 @@ pub fn require_out(operation: &'static str, pairs: usize, out: usize) -> Result<
 }
 
 /// Checks that distances are below `u32::MAX`.
-pub fn require_lengths(
+fn require_lengths(
     operation: &'static str,
     name: &str,
     mut lengths: impl Iterator<Item = u64>,

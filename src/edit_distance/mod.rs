@@ -58,6 +58,7 @@ mod input;
 mod options;
 mod partition;
 pub mod reference;
+mod workspace;
 
 pub use calls::{edit_distances, edit_distances_within};
 pub use options::{ABOVE_LIMIT, EditDistance};

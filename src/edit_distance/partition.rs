@@ -1,7 +1,7 @@
 //! Partitions of pairs: ranges of about equally many entries of D.
 
-use super::gpu;
 use super::input::HostPairs;
+use super::workspace;
 use crate::Result;
 use crate::partition::Partition;
 
@@ -16,7 +16,7 @@ impl HostPairs<'_> {
 
 impl Partition for HostPairs<'_> {
     fn bytes(&self) -> u64 {
-        gpu::bytes(self)
+        workspace::bytes(self)
     }
 
     fn split(self, count: usize) -> Result<Vec<Self>> {

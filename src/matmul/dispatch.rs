@@ -1,14 +1,15 @@
 //! Dispatch by element type and kind of device.
 
-use half::{bf16, f16};
-use ndarray::ArrayViewMut3;
+use std::slice;
 
-use super::element::{Dispatch, HostProduct, ResidentProduct};
-use super::input::{DeviceProduct, Product};
+use half::{bf16, f16, slice::HalfFloatSliceExt};
+use matmul_kernels::{f32_of_f64, f64_of_f32};
+
+use super::element::{CastTo, Dispatch, HostProduct, ResidentProduct};
 use super::options::MatMul;
 use super::{cpu, gpu};
-use crate::device::DeviceKind;
-use crate::{Device, Number, Result, partition};
+use crate::device::{Buffer, DeviceKind};
+use crate::{Device, Result, partition};
 
 macro_rules! dispatch {
     ($($type:ident to $c:ident by $cpu:ident;)*) => {$(
@@ -18,18 +19,40 @@ macro_rules! dispatch {
                 devices: &[Device],
                 product: HostProduct<$type, $c>,
             ) -> Result<()> {
-                let whole = product.sizes();
-                let work = |device: &Device, product: &mut HostProduct<$type, $c>| match device.kind() {
-                    DeviceKind::Cpu => cpu::$cpu(product.reborrow()),
-                    _ => gpu::host(options, device, whole, product.reborrow()),
-                };
-                partition::run(devices, product.operation, product, work).map(|_| ())
+                let (operation, whole) = (product.operation, product.sizes());
+                if !whole.reads_factors(product.alpha) {
+                    cpu::scale(product.beta, product.c);
+                    return Ok(());
+                }
+                let parts = partition::run(devices, operation, product, |device, product| {
+                    let product: HostProduct<$type, $c> = product.reborrow();
+                    match device.kind() {
+                        DeviceKind::Cpu => cpu::$cpu(product),
+                        _ => {
+                            product.sizes().require_kernels(operation)?;
+                            gpu::host(options, device, whole, product)
+                        }
+                    }
+                });
+                parts.map(|_| ())
             }
 
             fn device(options: MatMul, product: ResidentProduct<$type, $c>) -> Result<()> {
-                match product.c.device().kind() {
-                    DeviceKind::Cpu => device_on_cpu(product, cpu::$cpu),
-                    _ => gpu::device(options, product),
+                let device = product.device;
+                match device.kind() {
+                    DeviceKind::Cpu => {
+                        let (a, b, mut c) = product.download()?;
+                        let copies = product.of_copies(&a, &b, &mut c);
+                        Self::host(options, slice::from_ref(device), copies)?;
+                        product.c.copy_from(&c)
+                    }
+                    _ if !product.sizes.reads_factors(product.alpha) => {
+                        gpu::scale::<$type, $c>(product)
+                    }
+                    _ => {
+                        product.sizes.require_kernels(product.operation)?;
+                        gpu::device(options, product)
+                    }
                 }
             }
         }
@@ -44,22 +67,26 @@ dispatch! {
     bf16 to bf16 by rounded_gemm;
 }
 
-/// Computes a product in buffers of the CPU, which are copied.
-fn device_on_cpu<T: cpu::CpuScalar, C: Number>(
-    product: ResidentProduct<T, C>,
-    gemm: impl FnOnce(HostProduct<T, C>) -> Result<()>,
-) -> Result<()> {
-    let DeviceProduct { a, b, c, sizes, .. } = product;
-    let (a_elements, b_elements) = (a.elements.to_vec()?, b.elements.to_vec()?);
-    let mut elements = c.to_vec()?;
-    let shape = (sizes.batch, sizes.m, sizes.n);
-    gemm(Product {
-        operation: product.operation,
-        alpha: product.alpha,
-        a: a.host_view(&a_elements),
-        b: b.host_view(&b_elements),
-        beta: product.beta,
-        c: ArrayViewMut3::from_shape(shape, &mut elements).expect("the shape of C"),
-    })?;
-    c.copy_from(&elements)
+macro_rules! casts {
+    ($($from:ty => $to:ty: $kernel:ident, $on_cpu:expr;)*) => {$(
+        impl CastTo<$to> for $from {
+            fn cast_buffer(from: &Buffer<$from>) -> Result<Buffer<$to>> {
+                match from.device().kind() {
+                    DeviceKind::Cpu => {
+                        let converted = cpu::cast(&from.to_vec()?, $on_cpu)?;
+                        from.device().buffer_from(&converted)
+                    }
+                    _ => gpu::cast(from, &matmul_kernels::$kernel),
+                }
+            }
+        }
+    )*};
+}
+casts! {
+    f32 => f16: cast_f32_to_f16, |from, to| to.convert_from_f32_slice(from);
+    f32 => bf16: cast_f32_to_bf16, |from, to| to.convert_from_f32_slice(from);
+    f16 => f32: cast_f16_to_f32, |from, to| from.convert_to_f32_slice(to);
+    bf16 => f32: cast_bf16_to_f32, |from, to| from.convert_to_f32_slice(to);
+    f32 => f64: cast_f32_to_f64, |from, to| cpu::each(from, to, |x| f64::from_bits(f64_of_f32(x.to_bits())));
+    f64 => f32: cast_f64_to_f32, |from, to| cpu::each(from, to, |x| f32::from_bits(f32_of_f64(x.to_bits())));
 }

@@ -5,6 +5,7 @@ use ndarray::LinalgScalar;
 
 use super::input::{DeviceProduct, Product};
 use super::options::MatMul;
+use crate::device::Buffer;
 use crate::{Device, Number, Real, Result};
 
 /// A type of elements of A and B: `f32`, `f64`, and [`half`]'s `f16` and `bf16`, summed in `f32`.
@@ -62,4 +63,12 @@ pub trait Dispatch<C>: Sized {
     where
         Self: Scalar,
         C: Number;
+}
+
+/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`,
+/// `bf16` and `f64`, and back.
+pub trait CastTo<U: Number>: Number {
+    /// Converts the elements.
+    #[doc(hidden)]
+    fn cast_buffer(from: &Buffer<Self>) -> Result<Buffer<U>>;
 }

@@ -4,6 +4,8 @@ use ndarray::{
     ArrayBase, ArrayView3, ArrayViewMut3, Axis, Dimension, Ix1, Ix2, Ix3, RawData, ShapeBuilder,
 };
 
+use num_traits::Zero;
+
 use crate::device::{Buffer, DeviceView, Element, is_countable};
 use crate::{Device, Error, Result};
 
@@ -31,6 +33,24 @@ pub struct Product<'a, T, S, C> {
     pub b: ArrayView3<'a, T>,
     pub beta: S,
     pub c: ArrayViewMut3<'a, C>,
+}
+
+impl Sizes {
+    /// Whether A and B are read. Otherwise C = β·C.
+    pub fn reads_factors<S: Zero>(self, alpha: S) -> bool {
+        self.k > 0 && !alpha.is_zero()
+    }
+
+    /// Checks that kernels can count rows, columns and k, in 32 bits.
+    pub fn require_kernels(self, operation: &'static str) -> Result<()> {
+        for (name, size) in [("m", self.m), ("n", self.n), ("k", self.k)] {
+            if size > i32::MAX as usize {
+                let message = format!("{name} is {size}; kernels count to {}", i32::MAX);
+                return Err(Error::input(operation, message));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<T, S: Copy, C> Product<'_, T, S, C> {
@@ -70,6 +90,30 @@ pub struct DeviceProduct<'a, T: Element, S, C: Element> {
     pub c: &'a mut Buffer<C>,
     pub start_of_c: usize,
     pub sizes: Sizes,
+}
+
+impl<T: Element, S: Copy, C: Element> DeviceProduct<'_, T, S, C> {
+    /// Copies the elements of A, B and C to the host.
+    pub fn download(&self) -> Result<(Vec<T>, Vec<T>, Vec<C>)> {
+        Ok((
+            self.a.elements.to_vec()?,
+            self.b.elements.to_vec()?,
+            self.c.to_vec()?,
+        ))
+    }
+
+    /// Returns the product of such copies.
+    pub fn of_copies<'b>(&self, a: &'b [T], b: &'b [T], c: &'b mut [C]) -> Product<'b, T, S, C> {
+        let Sizes { batch, m, n, .. } = self.sizes;
+        Product {
+            operation: self.operation,
+            alpha: self.alpha,
+            a: self.a.host_view(a),
+            b: self.b.host_view(b),
+            beta: self.beta,
+            c: ArrayViewMut3::from_shape((batch, m, n), c).expect("the shape of C"),
+        }
+    }
 }
 
 /// The dimension of A, for products with a B of dimension `B`:
@@ -175,7 +219,7 @@ pub struct DeviceMatrices<'a, T: Element> {
 
 impl<T: Element> DeviceMatrices<'_, T> {
     /// Returns a view of the matrices, given a copy of all elements of the buffer.
-    pub(super) fn host_view<'b>(&self, elements: &'b [T]) -> ArrayView3<'b, T> {
+    fn host_view<'b>(&self, elements: &'b [T]) -> ArrayView3<'b, T> {
         if self.shape.contains(&0) {
             return ArrayView3::from_shape(self.shape, &[]).expect("no elements");
         }

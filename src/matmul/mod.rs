@@ -62,7 +62,6 @@
 //! is split into parts whose sums are added in order. The CPU uses the kernels of the crate `gemm`.
 
 mod calls;
-mod cast;
 mod cpu;
 mod dispatch;
 mod element;
@@ -73,7 +72,6 @@ mod partition;
 pub mod reference;
 
 pub use calls::{gemm, matmul};
-pub use cast::CastTo;
-pub use element::{ResultIn, Scalar, Sum};
+pub use element::{CastTo, ResultIn, Scalar, Sum};
 pub use input::MatrixDimension;
 pub use options::{Instructions, MatMul, Precision};

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::{cpu, gpu};
-use crate::device::{Buffer, DeviceKind};
+use super::{dispatch, input};
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
+use crate::Result;
+use crate::device::Buffer;
 use crate::error::During;
-use crate::{Error, Result};
 
 const SUMS: &str = "exclusive_sums";
 const SUMS_INTO: &str = "exclusive_sums_into";
@@ -30,7 +32,7 @@ const SORT_PAIRS: &str = "sort_pairs";
 /// ```
 pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
     let mut sums = values.device().alloc(values.len() + 1).during(SUMS)?;
-    write_sums(SUMS, values, &mut sums)?;
+    dispatch::write_sums(values, &mut sums).during(SUMS)?;
     Ok(sums)
 }
 
@@ -52,22 +54,9 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
 /// ```
 pub fn exclusive_sums_into(values: &Buffer<u32>, sums: &mut Buffer<u64>) -> Result<()> {
     values.device().require_same(sums.device(), SUMS_INTO)?;
-    if sums.len() != values.len() + 1 {
-        let (values, length, sums) = (values.len(), values.len() + 1, sums.len());
-        let message = format!("the sums of {values} values are {length}, but sums has {sums}");
-        let operation = SUMS_INTO;
-        return Err(Error::Shape { operation, message });
-    }
+    input::require_sums(SUMS_INTO, values.len(), sums.len())?;
     let _ordered = values.device().ordered_with(&[sums.device()])?;
-    write_sums(SUMS_INTO, values, sums)
-}
-
-fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u64>) -> Result<()> {
-    let done = match values.device().kind() {
-        DeviceKind::Cpu => cpu::exclusive_sums_into(values, sums),
-        _ => gpu::exclusive_sums_into(values, sums),
-    };
-    done.during(operation)
+    dispatch::write_sums(values, sums).during(SUMS_INTO)
 }
 
 /// Sorts keys by the bits in the range `bits`, counted from the lowest bit. The sort is stable:
@@ -89,15 +78,11 @@ fn write_sums(operation: &'static str, values: &Buffer<u32>, sums: &mut Buffer<u
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
-    require_bits(SORT_KEYS, keys.len(), &bits)?;
+    input::require_bits(SORT_KEYS, keys.len(), &bits)?;
     if keys.is_empty() || bits.is_empty() {
         return Ok(keys);
     }
-    let sorted = match keys.device().kind() {
-        DeviceKind::Cpu => cpu::sort_keys(keys, bits),
-        _ => gpu::sort_keys(keys, bits),
-    };
-    sorted.during(SORT_KEYS)
+    dispatch::sort_keys(keys, bits).during(SORT_KEYS)
 }
 
 /// As [`sort_keys`], but also moves the values with their keys. On a GPU the call takes as much
@@ -122,37 +107,12 @@ pub fn sort_pairs(
     values: Buffer<u32>,
     bits: Range<u32>,
 ) -> Result<(Buffer<u64>, Buffer<u32>)> {
-    require_bits(SORT_PAIRS, keys.len(), &bits)?;
+    input::require_bits(SORT_PAIRS, keys.len(), &bits)?;
     keys.device().require_same(values.device(), SORT_PAIRS)?;
-    if keys.len() != values.len() {
-        let (keys, values) = (keys.len(), values.len());
-        let message = format!(
-            "the number of keys is {keys}, the number of values {values}: they must be equal"
-        );
-        let operation = SORT_PAIRS;
-        return Err(Error::Shape { operation, message });
-    }
+    input::require_values(SORT_PAIRS, keys.len(), values.len())?;
     let values = values.on(keys.device())?;
     if keys.is_empty() || bits.is_empty() {
         return Ok((keys, values));
     }
-    let sorted = match keys.device().kind() {
-        DeviceKind::Cpu => cpu::sort_pairs(keys, values, bits),
-        _ => gpu::sort_pairs(keys, values, bits),
-    };
-    sorted.during(SORT_PAIRS)
-}
-
-fn require_bits(operation: &'static str, keys: usize, bits: &Range<u32>) -> Result<()> {
-    let (start, end) = (bits.start, bits.end);
-    let message = if start > end {
-        format!("the range of bits {start}..{end} is reversed: it must not end below its start")
-    } else if end > u64::BITS {
-        format!("the range of bits {start}..{end} ends beyond the 64 bits of a key")
-    } else if keys as u64 > 1 << 32 {
-        format!("{keys} keys are more than 2³²")
-    } else {
-        return Ok(());
-    };
-    Err(Error::input(operation, message))
+    dispatch::sort_pairs(keys, values, bits).during(SORT_PAIRS)
 }

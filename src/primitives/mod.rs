@@ -22,7 +22,9 @@
 
 mod calls;
 mod cpu;
+mod dispatch;
 mod gpu;
+mod input;
 
 pub use calls::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
 pub(crate) use gpu::{PairSort, sums_and_total, sums_bytes};

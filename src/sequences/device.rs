@@ -19,13 +19,13 @@ const UPLOAD: &str = "Sequences::upload";
 #[derive(Debug)]
 pub struct DeviceSequences {
     pub(crate) device: Device,
-    pub(crate) memory: Memory,
+    memory: Memory,
     pub(crate) largest: Option<CodeAt>,
     count: usize,
 }
 
 #[derive(Debug)]
-pub(crate) enum Memory {
+enum Memory {
     Host(Sequences),
     Device(SequenceBuffers),
 }
@@ -131,6 +131,22 @@ impl DeviceSequences {
     /// Returns the handle that the sequences were uploaded with.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Returns the sequences of a CPU, which are in the host's memory.
+    pub(crate) fn download(&self) -> SequencesView<'_> {
+        match &self.memory {
+            Memory::Host(sequences) => sequences.view(),
+            Memory::Device(_) => unreachable!("kernels read these sequences"),
+        }
+    }
+
+    /// Returns the sequences of a device that runs kernels.
+    pub(crate) fn buffers(&self) -> &SequenceBuffers {
+        match &self.memory {
+            Memory::Host(_) => unreachable!("the CPU reads these sequences"),
+            Memory::Device(buffers) => buffers,
+        }
     }
 
     /// Returns the length of the only sequence.

@@ -23,7 +23,7 @@ mod view;
 
 pub use alphabet::{Alphabet, Encoded, NamedAlphabet, Unknown};
 pub use device::DeviceSequences;
-pub(crate) use device::{Memory, SequenceBuffers};
+pub(crate) use device::SequenceBuffers;
 pub use host::{Codes, Sequences};
 pub(crate) use packed::{PackedLetters, bits_for, likely_bits};
 pub(crate) use view::{CodeAt, SequencesView, largest_of};

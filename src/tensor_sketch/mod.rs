@@ -63,7 +63,9 @@ mod partition;
 pub mod reference;
 mod session;
 mod tables;
+mod tuning;
 mod windows;
+mod workspace;
 
 pub use element::Entry;
 pub use options::{Form, Plan, TensorSketch, binomial};

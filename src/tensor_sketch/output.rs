@@ -7,16 +7,6 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension};
 use crate::device::{Element, assign, zeroed_lazily};
 use crate::{Error, Real, Result, parallel};
 
-pub fn require_shape(operation: &'static str, result: &[usize], out: &[usize]) -> Result<()> {
-    if out == result {
-        return Ok(());
-    }
-    Err(Error::Shape {
-        operation,
-        message: format!("the result has the shape {result:?}, but out has {out:?}"),
-    })
-}
-
 /// Calls `compute` with `out`, or with a temporary array that is copied if `out` is not row-major.
 pub fn write_to<T: Element, D: Dimension>(
     mut out: ArrayViewMut<T, D>,

@@ -2,122 +2,97 @@
 
 use std::ops::Range;
 
-use super::gpu::HasKernels;
-use super::input::Windows;
-use super::tables::Tables;
-use super::windows;
-use crate::Result;
-use crate::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
-use crate::sequences::SequencesView;
+use tensor_sketch_kernels::fourier::Number;
 
-pub struct SequencesPartition<'a, T> {
-    pub sequences: SequencesView<'a>,
-    /// Entries of a sequence's result.
-    pub entries: usize,
-    /// Bytes of a device's memory for each letter, if all letters have to be there at once.
-    pub bytes_per_letter: u64,
-    /// The entries of all sequences.
-    pub out: &'a mut [T],
-}
+use super::input::{HostSketch, Job, Rows};
+use super::options::Form;
+use super::workspace::Workspace;
+use crate::Result;
+use crate::partition::{Partition, bytes_of, equal_ranges};
+use crate::sequences::SequencesView;
 
 /// The work of a sequence besides its letters, in letters.
 const LETTERS_PER_SEQUENCE: usize = 64;
 
-impl<T: Send> Partition for SequencesPartition<'_, T> {
+impl<T: Number + Send> Partition for HostSketch<'_, T> {
     fn bytes(&self) -> u64 {
-        let letters = self.sequences.own_codes().len() as u64;
-        letters * self.bytes_per_letter + bytes_of(self.out.len(), size_of::<T>())
-    }
-
-    /// Splits into ranges of about equal work.
-    fn split(self, count: usize) -> Result<Vec<Self>> {
-        let sequences = self.sequences.len();
-        let offsets = self.sequences.offsets;
-        // The work for the first `n` sequences, in letters.
-        let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
-        let mut ranges = Vec::new();
-        let mut start = 0;
-        for number in 1..count {
-            if sequences - start < 2 {
-                break;
+        let letters = self.sequences.own_codes().len();
+        let rows = bytes_of(self.out.len(), size_of::<T>());
+        match (self.job.rows, self.job.form) {
+            (Rows::Windows(windows), _) => {
+                let letters = self.codes_of(windows).len();
+                Workspace::<T>::new(self.job.tables).window_bytes(letters, windows)
             }
-            let goal = work(sequences) * number as u128 / count as u128;
-            let mut ends = start + 1..sequences - 1;
-            let reached = ends.find(|&end| work(end) >= goal);
-            let end = reached.unwrap_or(sequences - 1);
-            ranges.push(start..end);
-            start = end;
+            // A byte for each letter, all at once.
+            (_, Form::Direct) => letters as u64 + rows,
+            (_, Form::Auto | Form::Fourier) => rows,
         }
-        ranges.push(start..sequences);
-        let mut rest = self.out;
-        let partition = |range: Range<usize>| {
-            let out = rest.split_off_mut(..range.len() * self.entries);
-            SequencesPartition {
-                sequences: self.sequences.range(range),
-                out: out.expect("entries of all sequences"),
-                ..self
-            }
-        };
-        Ok(ranges.into_iter().map(partition).collect())
-    }
-}
-
-/// Consecutive windows, at least one.
-pub struct WindowsPartition<'a, T> {
-    pub tables: &'a Tables,
-    /// The codes from the start of the first window to the end of the last.
-    pub codes: &'a [u8],
-    pub windows: Windows,
-    /// A row for each window.
-    pub sketches: &'a mut [T],
-}
-
-impl<T> WindowsPartition<'_, T> {
-    /// Splits after the first `count` windows.
-    fn split_at(self, count: usize) -> (Self, Self) {
-        let Windows { width, stride, .. } = self.windows;
-        let (sketches, behind) = self.sketches.split_at_mut(count * self.tables.dim());
-        let windows = |count| Windows {
-            count,
-            ..self.windows
-        };
-        (
-            WindowsPartition {
-                codes: &self.codes[..(count - 1) * stride + width],
-                windows: windows(count),
-                sketches,
-                ..self
-            },
-            WindowsPartition {
-                codes: &self.codes[count * stride..],
-                windows: windows(self.windows.count - count),
-                sketches: behind,
-                ..self
-            },
-        )
-    }
-}
-
-impl<T: HasKernels> Partition for WindowsPartition<'_, T> {
-    fn bytes(&self) -> u64 {
-        windows::gpu::bytes::<T>(self.tables, self.windows, self.codes.len())
     }
 
-    /// Splits between runs of windows, so that runs are computed as in the whole.
     fn split(self, count: usize) -> Result<Vec<Self>> {
-        let step = windows::gpu::run(self.windows);
-        let ranges = equal_ranges(self.windows.count, count, step);
-        Ok(split_at_ranges(self, ranges, Self::split_at))
+        let (job, mut rest) = (self.job, self.out);
+        let mut places = |range: &Range<usize>| {
+            let out = rest.split_off_mut(..range.len() * job.entries());
+            out.expect("entries of all sequences or windows")
+        };
+        let part = |range: Range<usize>| match job.rows {
+            Rows::Windows(windows) => HostSketch {
+                out: places(&range),
+                job: Job {
+                    rows: Rows::Windows(windows.range(range)),
+                    ..job
+                },
+                ..self
+            },
+            Rows::Last | Rows::All => HostSketch {
+                out: places(&range),
+                sequences: self.sequences.range(range),
+                ..self
+            },
+        };
+        Ok(match job.rows {
+            // Between runs of windows, so that runs are computed as in the whole.
+            Rows::Windows(windows) => {
+                let ranges = equal_ranges(windows.count, count, windows.run());
+                ranges.map(part).collect()
+            }
+            Rows::Last | Rows::All => {
+                let ranges = ranges_of_equal_work(self.sequences, count);
+                ranges.into_iter().map(part).collect()
+            }
+        })
     }
+}
+
+/// Returns ranges of sequences of about equal work.
+fn ranges_of_equal_work(sequences: SequencesView, count: usize) -> Vec<Range<usize>> {
+    let (all, offsets) = (sequences.len(), sequences.offsets);
+    // The work for the first `n` sequences, in letters.
+    let work = |n: usize| (offsets[n] - offsets[0] + n * LETTERS_PER_SEQUENCE) as u128;
+    let (mut ranges, mut start) = (Vec::new(), 0);
+    for number in 1..count {
+        if all - start < 2 {
+            break;
+        }
+        let goal = work(all) * number as u128 / count as u128;
+        let mut ends = start + 1..all - 1;
+        let reached = ends.find(|&end| work(end) >= goal);
+        let end = reached.unwrap_or(all - 1);
+        ranges.push(start..end);
+        start = end;
+    }
+    ranges.push(start..all);
+    ranges
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor_sketch::Sequences;
+    use crate::tensor_sketch::{Sequences, Tables, TensorSketch};
 
     #[test]
     fn partitions_are_about_equal_and_have_all_sequences() {
+        let sketcher = TensorSketch::new(Tables::from_seed(4, 1, 3, 0).unwrap());
         for (lengths, count, counts) in [
             (vec![], 3, vec![0]),
             (vec![9], 3, vec![1]),
@@ -131,10 +106,9 @@ mod tests {
         ] {
             let sequences: Sequences = lengths.iter().map(|&length| vec![0; length]).collect();
             let mut out = vec![0f32; 3 * sequences.len()];
-            let whole = SequencesPartition {
+            let whole = HostSketch {
+                job: sketcher.job("test", Rows::Last),
                 sequences: sequences.view(),
-                entries: 3,
-                bytes_per_letter: 0,
                 out: &mut out,
             };
             let split = whole.split(count).unwrap();

@@ -12,7 +12,7 @@ use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use files::points::value::{EXACT, is_rounded};
+use files::points::value::{EXACT, is_exact, is_rounded};
 
 const NAME: &str = "exact_float64";
 
@@ -62,7 +62,7 @@ impl ScalarUDFImpl for ExactFunction {
 /// # Errors
 /// If `Float64` would round an integer, or a decimal from 2⁵³ on, which is then named.
 pub(crate) fn to_float64(numbers: &ArrayRef, column: &str) -> Result<ArrayRef> {
-    let is_inexact = |&number: &i128| number as f64 as i128 != number;
+    let is_inexact = |&number: &i128| !is_exact(number);
     let refuse = |number: String| {
         exec_err!(
             "column {column:?} has the {number}, which Float64 would round: cast the column to Float64 in a \

@@ -150,9 +150,9 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
                 labels = native_labels("to_arrow", self.labels)
                 if _package(labels) == "polars":
                     labels = labels.to_arrow()
-                # Integers that have no type of numpy together.
+                labels, is_wide = _without_objects("to_arrow", labels)
                 try:
-                    labels = pa.array(labels, pa.decimal128(38) if _has_integers(labels) else None)
+                    labels = pa.array(labels, pa.decimal128(38) if is_wide else None)
                 except pa.ArrowException as error:
                     kind = type(labels[0]).__name__
                     raise TypeError(
@@ -189,17 +189,16 @@ class Buckets(Mapping[str, NDArray[np.float64]]):
             return pl.DataFrame(columns)
         labels = pl.Series("series", series)
         if self.labels is not None:
-            own = native_labels("to_polars", self.labels)
+            own, is_wide = _without_objects("to_polars", native_labels("to_polars", self.labels))
             if _package(own) == "pandas":
                 import pandas as pd
 
                 own = pl.from_pandas(pd.Series(own))
-            dtype = pl.Int128 if _has_integers(own) else None
             if isinstance(own, np.ndarray) and own.dtype == object:
                 # polars finds the type of the elements of lists alone.
                 own = own.tolist()
             try:
-                own = pl.Series("series", own, dtype)
+                own = pl.Series("series", own, pl.Int128 if is_wide else None)
             except TypeError:
                 own = pl.Series("series", own, pl.Object)
             labels = own.gather(series)
@@ -239,10 +238,24 @@ def _polars_zone(name: str) -> str:
     return f"Etc/GMT{sign}{hours}" if has_name else "UTC"
 
 
-def _has_integers(labels: Any) -> bool:
-    """Whether labels are Python's integers, which have no dtype of numpy together: those of 64 bits with both signs."""
-    is_object = isinstance(labels, np.ndarray) and labels.dtype == object and len(labels) > 0
-    return is_object and all(isinstance(label, int) for label in labels)
+def _without_objects(function: str, labels: Any) -> tuple[Any, bool]:
+    """Labels that are Python's bools or integers with numpy's dtype, or as a list, and true, if int64 is too narrow."""
+    if _package(labels) not in ("numpy", "pandas") or labels.dtype.name != "object" or len(labels) == 0:
+        return labels, False
+    if all(isinstance(label, (bool, np.bool_)) for label in labels):
+        return labels.astype(bool), False
+    if not all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels):
+        return labels, False
+    integers = [int(label) for label in labels]
+    if all(-(2**63) <= integer < 2**63 for integer in integers):
+        return labels.astype(np.int64), False
+    widest = max(integers, key=abs)
+    if abs(widest) >= 10**38:
+        raise ValueError(
+            f"{function}: series has the label {widest}, and the widest integers of tables have 38 digits: convert the "
+            "labels, for example by [str(label) for label in series]"
+        )
+    return integers, True
 
 
 def _package(column: object) -> str:

@@ -1,40 +1,38 @@
 //! Distances on the CPU, on all its threads, in `f64`.
 
+mod nearest;
+mod slide;
+mod slide_nearest;
+
 use distances_kernels::Scale;
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::ArrayView2;
 
 use super::element::Component;
-use super::input::{self, DevicePairs, HostPairs, Pairs};
+use super::input::{self, Arguments, HostPairs, HostQueries};
+use super::merge::Found;
 use super::options::Metric;
-use crate::device::{DeviceArray, assign, collected, require_available, zeroed, zeroed_lazily};
+use super::rows::HostRows;
+use crate::device::{assign, collected, require_available, zeroed, zeroed_lazily};
 use crate::{Result, parallel};
 
 /// Rows of the result that a task computes: it reads each row of `b` once for all.
-pub const LINES: usize = 8;
+const LINES: usize = 8;
 
-pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
-    let (operation, metric) = (pairs.operation, pairs.metric);
-    let mut largest = input::largest(operation, "a", pairs.a)?;
-    if let Some(b) = pairs.b {
-        largest = largest.max(input::largest(operation, "b", b)?);
-    }
-    let scale = Scale::new(
-        largest,
-        pairs.a.ncols(),
-        metric == Metric::L2,
-        f64::MAX_EXP - 1,
-    );
+/// Writes the distances of all pairs.
+pub fn pairs<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
+    let metric = pairs.metric;
+    let scale = scale(pairs.operation, metric, pairs.arguments())?;
     let finish = |sum: f64| finish(sum, metric, scale);
-    let a_values = scaled(pairs.a, scale)?;
-    let b_values = pairs.b.map(|b| scaled(b, scale)).transpose()?;
-    let a = Rows::new(pairs.a, &a_values);
-    let b = (pairs.b.zip(b_values.as_deref())).map(|(b, values)| Rows::new(b, values));
-    let write = |result: &mut [f64], is_new| match b {
-        Some(b) => {
-            distances(a, b, finish, result);
-            Ok(())
+    let a = Scaled::new(pairs.a, scale)?;
+    let b = pairs.b.map(|b| Scaled::new(b, scale)).transpose()?;
+    let (pairing, (rows, columns)) = (pairs.pairing, pairs.out.dim());
+    let write = |result: &mut [f64], is_new| {
+        match (&b, pairs.a.offsets) {
+            (Some(b), Some(_)) => slide::distances(&a, b, pairing, (rows, columns), finish, result),
+            (Some(b), None) => distances(a.rows(), b.rows(), finish, result),
+            (None, _) => pairwise(a.rows(), finish, result, is_new)?,
         }
-        None => pairwise(a, finish, result, is_new),
+        Ok(())
     };
     if let Some(places) = pairs.out.as_slice_mut() {
         return write(places, pairs.is_new);
@@ -46,34 +44,65 @@ pub fn host<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the nearest rows or sequences of ranges of queries and of the database, at most k of each.
+pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
+    let scale = scale(whole.operation, whole.metric, whole.arguments())?;
+    if whole.is_empty() {
+        return Ok(Vec::new());
+    }
+    match whole.database.offsets {
+        Some(_) => slide_nearest::sequences(whole, scale),
+        None => nearest::rows(whole, scale),
+    }
+}
+
+/// Checks all numbers, and returns the scale of the distances.
+fn scale<T: Component>(
+    operation: &'static str,
+    metric: Metric,
+    arguments: Arguments<HostRows<T>>,
+) -> Result<Scale> {
+    let largest = input::largest(operation, arguments)?;
+    let rows = arguments.into_iter().filter_map(|(_, rows)| rows);
+    let longest = rows.map(|rows| rows.longest()).max().unwrap_or(0);
+    let is_root = metric == Metric::L2;
+    Ok(Scale::new(largest, longest, is_root, f64::MAX_EXP - 1))
+}
+
 /// Returns the distance of a sum of squares of scaled differences.
-pub fn finish(sum: f64, metric: Metric, scale: Scale) -> f64 {
+fn finish(sum: f64, metric: Metric, scale: Scale) -> f64 {
     match metric {
         Metric::L2 => sum.sqrt() * scale.unscale,
         Metric::SquaredL2 => sum * scale.unscale,
     }
 }
 
-/// Writes the distances of rows in the memory of a CPU device, which are copied.
-pub fn device<T: Component>(pairs: DevicePairs<T>) -> Result<()> {
-    let DevicePairs { a, b, out, .. } = pairs;
-    let (a, b) = (a.download()?, b.map(DeviceArray::download).transpose()?);
-    let mut result = zeroed_lazily(out.len())?;
-    let places = ArrayViewMut2::from_shape(out.raw_dim(), &mut result);
-    host(&mut Pairs {
-        operation: pairs.operation,
-        metric: pairs.metric,
-        a: a.view(),
-        b: b.as_ref().map(|b| b.view()),
-        out: places.expect("a distance for each pair"),
-        is_new: true,
-    })?;
-    out.inner_mut().copy_from(&result)
+/// Scaled rows or sequences, in row-major order.
+struct Scaled {
+    values: Vec<f64>,
+    count: usize,
+    dim: usize,
+    offsets: Option<Vec<usize>>,
 }
 
-/// Returns the scaled numbers in row-major order.
-pub fn scaled<T: Component>(view: ArrayView2<T>, scale: Scale) -> Result<Vec<f64>> {
-    collected(view.iter().map(|&value| value.to_f64() * scale.scale))
+impl Scaled {
+    fn new<T: Component>(rows: HostRows<T>, scale: Scale) -> Result<Scaled> {
+        let values = rows.all().into_iter();
+        Ok(Scaled {
+            values: collected(values.map(|&value| value.to_f64() * scale.scale))?,
+            count: rows.count(),
+            dim: rows.dim(),
+            offsets: rows.offsets_of_all()?,
+        })
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows {
+            values: &self.values,
+            count: self.count,
+            dim: self.dim,
+        }
+    }
 }
 
 /// Consecutive rows of `dim` numbers.
@@ -85,11 +114,6 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new<T>(view: ArrayView2<T>, values: &'a [f64]) -> Rows<'a> {
-        let (count, dim) = view.dim();
-        Rows { values, count, dim }
-    }
-
     fn row(self, i: usize) -> &'a [f64] {
         &self.values[i * self.dim..][..self.dim]
     }
@@ -169,7 +193,7 @@ fn fill(
 }
 
 /// Sums in eight lanes, for vector instructions with the same order of additions on every machine.
-pub fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
+fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     let square = |(&a, &b): (&f64, &f64)| (a - b).powi(2);
     let (a_lanes, a_rest) = a.as_chunks::<8>();
     let (b_lanes, b_rest) = b.as_chunks::<8>();

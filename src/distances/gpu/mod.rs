@@ -1,74 +1,82 @@
 //! Distances on GPUs and in the simulator.
 
 pub mod kernels;
-pub mod tuning;
+mod nearest;
+mod slide;
+mod slide_nearest;
+mod tuning;
 
 use distances_kernels::{LARGEST_THREADS, Matrices, Parameters, Scale, THREADS};
-use ndarray::Ix2;
 
 use kernels::HasKernels;
 
-use super::input::{self, DevicePairs, HostPairs, Pairs};
+use super::input::{self, Arguments, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
+use super::rows::DeviceRows;
 use crate::device::{DeviceArray, LaunchConfig, assign};
 use crate::{Device, Result, modules};
 
-pub fn host<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<()> {
-    let a = device.upload(&pairs.a)?;
-    let b = pairs.b.map(|b| device.upload(&b)).transpose()?;
-    let out = device.alloc(pairs.out.len())?;
-    let mut out = DeviceArray::from_buffer(out, pairs.out.raw_dim())?;
-    self::device(Pairs {
+pub use nearest::{device_nearest, host_nearest};
+
+/// Why a grid has enough blocks for a result: one that a device's memory holds.
+const FITS_GRID: &str = "fewer tiles than a grid's blocks";
+
+/// Writes the distances of all pairs of host arrays.
+pub fn host_pairs<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> Result<()> {
+    let a = pairs.a.upload(device)?;
+    let b = pairs.b.map(|b| b.upload(device)).transpose()?;
+    let mut out = device.alloc(pairs.out.len())?;
+    device_pairs(Pairs {
         operation: pairs.operation,
         metric: pairs.metric,
-        a: &a,
-        b: b.as_ref(),
+        a: a.view(),
+        b: b.as_ref().map(|b| b.view()),
+        pairing: pairs.pairing,
         out: &mut out,
         is_new: true,
     })?;
     match pairs.out.as_slice_mut() {
-        Some(places) => out.buffer().copy_to(places)?,
-        None => assign(pairs.out.view_mut(), &out.download()?),
+        Some(places) => out.copy_to(places),
+        None => {
+            let result = DeviceArray::from_buffer(out, pairs.out.raw_dim())?;
+            assign(pairs.out.view_mut(), &result.download()?);
+            Ok(())
+        }
     }
-    Ok(())
 }
 
-pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
-    let (operation, metric, out) = (pairs.operation, pairs.metric, pairs.out);
-    let (a, b) = (pairs.a, pairs.b);
-    let numbers = a.len() + b.map_or(0, DeviceArray::len);
+/// Writes the distances of all pairs in a device's memory.
+pub fn device_pairs<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
+    match pairs.a.offsets {
+        Some(_) => slide::pairs(pairs),
+        None => rows(pairs),
+    }
+}
+
+fn rows<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
+    let (operation, arguments) = (pairs.operation, pairs.arguments());
+    let (a, b, out) = (pairs.a, pairs.b, pairs.out);
+    let numbers = a.numbers.len() + b.map_or(0, |b| b.numbers.len());
     let is_few = tuning::are_few(numbers, out.len());
     let largest = match is_few {
         // The kernels find it.
         true => 0.0,
-        false => largest(operation, ["a", "b"], a, b)?,
+        false => largest(operation, arguments)?,
     };
     if out.is_empty() {
         return Ok(());
     }
-    let (device, dim) = (a.device(), a.shape()[1]);
-    let (rows, columns) = (out.shape()[0], out.shape()[1]);
-    input::require_dim(operation, dim, tuning::MAX_DIM)?;
-    let is_root = metric == Metric::L2;
-    let Scale { scale, unscale } = Scale::new(largest, dim, is_root, T::KERNELS.max_exponent);
-    let parameters = Parameters {
-        rows: rows as u64,
-        columns: columns as u64,
-        dim: dim as u32,
-        root: u32::from(is_root),
-        scale,
-        unscale,
-    };
+    let parameters = parameters(pairs.metric, a, b.unwrap_or(a), largest);
+    let (rows, columns) = (parameters.rows as usize, parameters.columns as usize);
     let tiles = match b {
         Some(_) => tuning::tiles(rows, columns, T::KERNELS.tile_columns),
         None => tuning::tiles_below(rows, T::KERNELS.tile_columns),
     };
-    let tiles = tiles.ok_or_else(|| input::too_many(operation, (rows, columns)))?;
-    let config = LaunchConfig::new(tiles, THREADS);
-    let (set1, out) = (a.buffer().slice(), out.inner_mut().slice_mut());
+    let config = LaunchConfig::new(tiles.expect(FITS_GRID), THREADS);
+    let (device, set1, out) = (a.device(), a.numbers.buffer().slice(), out.slice_mut());
     let matrices = b.map(|b| Matrices {
         a: set1,
-        b: b.buffer().slice(),
+        b: b.numbers.buffer().slice(),
     });
     let (module, kernels) = (&modules::DISTANCES, T::KERNELS);
     // SAFETY: a block per tile, or without `b` per tile on or below the diagonal; the arrays are of
@@ -88,8 +96,7 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
                     device.launch(module, kernels.few_pairwise, config, arguments)?;
                 }
             }
-            let arrays = [("a", Some(a)), ("b", b)];
-            return require_finite(operation, arrays, bad.first()?);
+            return input::require_finite(operation, arguments, bad.first()?);
         }
         match matrices {
             Some(matrices) => device.launch(
@@ -103,13 +110,32 @@ pub fn device<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     }
 }
 
-/// Returns the largest magnitude of both arrays, or the error for a row that is not finite.
-pub fn largest<T: HasKernels>(
+/// Returns the parameters of the distances of all pairs. No number exceeds `largest`.
+fn parameters<T: HasKernels>(
+    metric: Metric,
+    a: DeviceRows<T>,
+    b: DeviceRows<T>,
+    largest: f64,
+) -> Parameters {
+    let (numbers, is_root) = (a.longest().max(b.longest()), metric == Metric::L2);
+    let Scale { scale, unscale } = Scale::new(largest, numbers, is_root, T::KERNELS.max_exponent);
+    Parameters {
+        rows: a.count() as u64,
+        columns: b.count() as u64,
+        dim: a.dim() as u32,
+        root: u32::from(is_root),
+        scale,
+        unscale,
+    }
+}
+
+/// Returns the largest magnitude of all arguments, or the error for a row that is not finite.
+fn largest<T: HasKernels>(
     operation: &'static str,
-    names: [&str; 2],
-    a: &DeviceArray<T, Ix2>,
-    b: Option<&DeviceArray<T, Ix2>>,
+    arguments: Arguments<DeviceRows<T>>,
 ) -> Result<f64> {
+    let [a, b] = arguments.map(|(_, rows)| rows.map(|rows| rows.numbers));
+    let a = a.expect("a first argument");
     let device = a.device();
     let blocks = tuning::largest_blocks(a.len().max(b.map_or(0, DeviceArray::len)));
     let mut found = match blocks {
@@ -122,32 +148,19 @@ pub fn largest<T: HasKernels>(
         a: a.buffer().slice(),
         b: b.unwrap_or(a).buffer().slice(),
     };
-    let arguments = (matrices, found.slice_mut());
+    let to = found.slice_mut();
     // SAFETY: two elements for each array, on this device, zeros if there are several blocks; the
     // buffers are freed after the kernel has run.
-    unsafe { device.launch(&modules::DISTANCES, T::KERNELS.largest, config, arguments)? };
+    unsafe {
+        device.launch(
+            &modules::DISTANCES,
+            T::KERNELS.largest,
+            config,
+            (matrices, to),
+        )?
+    };
     let [largest_a, bad_a, largest_b, bad_b] = found.first()?;
-    require_finite(
-        operation,
-        [(names[0], Some(a)), (names[1], b)],
-        [bad_a, bad_b],
-    )?;
+    input::require_finite(operation, arguments, [bad_a, bad_b])?;
     let magnitude = T::KERNELS.magnitude;
     Ok(magnitude(largest_a).max(magnitude(largest_b)))
-}
-
-/// Fails if an array has a row that is not finite: `bad` has the complement of the index of its
-/// first such number, or 0.
-fn require_finite<T: HasKernels>(
-    operation: &'static str,
-    arrays: [(&str, Option<&DeviceArray<T, Ix2>>); 2],
-    bad: [u64; 2],
-) -> Result<()> {
-    for ((name, array), bad) in arrays.into_iter().zip(bad) {
-        if let Some(array) = array.filter(|_| bad != 0) {
-            let row = !bad as usize / array.shape()[1];
-            return Err(input::not_finite(operation, name, row));
-        }
-    }
-    Ok(())
 }

@@ -26,7 +26,7 @@ pub struct Band {
     /// For each column of the strip above, the difference of its last row to the column before: bit
     /// 0 if it is +1, bit 1 if it is −1.
     edge: Vec<u8>,
-    pub diagonals: Scratch,
+    diagonals: Scratch,
 }
 
 /// A difference of +1, as in row 0 of D.
@@ -49,19 +49,22 @@ impl Band {
             129..=256 => self.strips::<4>(rows, columns, bound, reach),
             _ => {
                 let job = Job {
-                    band: self,
+                    scratch: &mut self.diagonals,
                     rows,
                     columns,
                     bound,
                     reach,
                 };
-                Arch::new().dispatch(job)
+                match Arch::new().dispatch(job)? {
+                    Some(distance) => Ok(distance),
+                    None => self.words(rows, columns, bound, reach),
+                }
             }
         }
     }
 
     /// As [`distance`](Self::distance), without vectors.
-    pub fn words(&mut self, rows: &[u8], columns: &[u8], bound: usize, reach: u32) -> Result<u32> {
+    fn words(&mut self, rows: &[u8], columns: &[u8], bound: usize, reach: u32) -> Result<u32> {
         self.strips::<MOST_WORDS>(rows, columns, bound, reach)
     }
 
@@ -226,19 +229,21 @@ mod tests {
                     }
                     let mut job = |vectors: Option<u32>| {
                         let bound = bound as usize;
+                        let Some(bits) = vectors else {
+                            return Some(band.words(&rows, &columns, bound, reach).unwrap());
+                        };
                         let job = Job {
-                            band: &mut band,
+                            scratch: &mut band.diagonals,
                             rows: &rows,
                             columns: &columns,
                             bound,
                             reach,
                         };
-                        let found = match vectors {
-                            None => job.band.words(&rows, &columns, bound, reach),
-                            Some(256) => Simd::vectorize(V3::try_new()?, job),
-                            Some(_) => Simd::vectorize(V4::try_new()?, job),
+                        let found = match bits {
+                            256 => Simd::vectorize(V3::try_new()?, job),
+                            _ => Simd::vectorize(V4::try_new()?, job),
                         };
-                        Some(found.unwrap())
+                        found.unwrap()
                     };
                     for found in [None, Some(256), Some(512)].map(&mut job) {
                         let case = format!("{m}, {n}, {bound} letters, reach {reach}: {found:?}");

@@ -5,7 +5,6 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::band::Band;
 use super::lanes::{CHUNK, Edge, Lanes, MOST_LANES, bits_from};
 use crate::Result;
 use crate::device::reserve;
@@ -22,9 +21,10 @@ pub struct Scratch {
     edges: Vec<Edge>,
 }
 
-/// A pair and the distance up to which the band reaches, as in [`Band::distance`].
+/// A pair and the distance up to which the band reaches, as in
+/// [`Band::distance`](super::band::Band::distance).
 pub struct Job<'a> {
-    pub band: &'a mut Band,
+    pub scratch: &'a mut Scratch,
     pub rows: &'a [u8],
     pub columns: &'a [u8],
     pub bound: usize,
@@ -32,26 +32,27 @@ pub struct Job<'a> {
 }
 
 impl WithSimd for Job<'_> {
-    type Output = Result<u32>;
+    /// `None` if vectors do not pay.
+    type Output = Result<Option<u32>>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Result<u32> {
+    fn with_simd<S: Simd>(self, simd: S) -> Result<Option<u32>> {
         let Job {
-            band,
+            scratch,
             rows,
             columns,
             bound,
             reach,
         } = self;
         if const { S::U64_LANES < FEWEST_LANES } {
-            return band.words(rows, columns, bound, reach);
+            return Ok(None);
         }
-        let scratch = &mut band.diagonals;
-        match bound {
+        let distance = match bound {
             ..=4 => strips::<S, 2>(simd, scratch, rows, columns, reach),
             5..=32 => strips::<S, 5>(simd, scratch, rows, columns, reach),
             _ => strips::<S, 8>(simd, scratch, rows, columns, reach),
-        }
+        };
+        distance.map(Some)
     }
 }
 

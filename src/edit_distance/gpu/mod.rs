@@ -3,14 +3,14 @@
 mod kernels;
 mod plan;
 mod tuning;
-mod workspace;
 
 use edit_distance_kernels::{Pair, Parameters, SHORT_THREADS, Texts};
 
-use super::input::HostPairs;
+use super::input::{DevicePairs, HostPairs};
 use super::options::ABOVE_LIMIT;
+use super::workspace::shorter_first;
 use crate::device::{Buffer, LaunchConfig, reserve};
-use crate::sequences::{PackedLetters, SequenceBuffers, SequencesView};
+use crate::sequences::{PackedLetters, SequencesView};
 use crate::{Device, Error, Result, modules};
 use plan::Plan;
 
@@ -34,29 +34,16 @@ pub fn host(device: &Device, pairs: &mut HostPairs) -> Result<()> {
     out.copy_to(pairs.out)
 }
 
-pub fn device(
-    device: &Device,
-    limit: u32,
-    sequences: [&SequenceBuffers; 2],
-    out: &mut Buffer<u32>,
-) -> Result<()> {
-    let sides = sequences.map(|buffers| Side {
-        letters: &buffers.letters,
-        offsets: &buffers.offsets,
+/// Writes the distances of sequences in the memory of a device.
+pub fn device(pairs: DevicePairs) -> Result<()> {
+    let sides = [pairs.a, pairs.b].map(|sequences| {
+        let buffers = sequences.buffers();
+        Side {
+            letters: &buffers.letters,
+            offsets: &buffers.offsets,
+        }
     });
-    write(device, limit, sides, out)
-}
-
-/// Estimates the bytes of a device's memory that pairs take.
-pub fn bytes(pairs: &HostPairs) -> u64 {
-    let texts = [pairs.a, pairs.b].map(|view| workspace::text_bytes(view.own_codes(), view.len()));
-    let of_pair = |i| workspace::pair_bytes(shorter_first(pairs.a.length(i), pairs.b.length(i)));
-    let of_pairs: u64 = (0..pairs.out.len()).map(of_pair).sum();
-    texts[0] + texts[1] + of_pairs
-}
-
-fn shorter_first(a: usize, b: usize) -> tuning::Lengths {
-    (a.min(b) as u32, a.max(b) as u32)
+    write(pairs.a.device(), pairs.limit, sides, pairs.out)
 }
 
 /// Writes the distances of the pairs of two sides, which have as many sequences as places.
@@ -167,7 +154,7 @@ mod tests {
     use super::*;
     use crate::device::device_for_tests;
     use crate::edit_distance::reference;
-    use crate::sequences::Sequences;
+    use crate::sequences::{SequenceBuffers, Sequences};
 
     /// However many warps a long pair has, also if they compute several strips each.
     #[test]

@@ -2,6 +2,8 @@
 
 use edit_distance_kernels::{MAX_WARPS, STRIP_ROWS};
 
+use crate::edit_distance::workspace::Lengths;
+
 /// The words of rows per lane for which there are kernels for short pairs.
 pub const WORDS: [u32; 3] = [1, 2, 4];
 
@@ -14,14 +16,6 @@ const fn instructions(words: u32) -> u32 {
 /// Warps on each multiprocessor that hide the latency of a step. Long pairs take more warps each
 /// until there are as many.
 const WARPS_PER_PROCESSOR: usize = 12;
-
-/// The letters of a pair: those of the shorter sequence, and those of the longer one.
-pub type Lengths = (u32, u32);
-
-/// Whether a pair is computed by a block of threads.
-pub fn is_long((rows, _): Lengths) -> bool {
-    rows > STRIP_ROWS
-}
 
 /// The number of combinations of a kernel and the lanes of a pair.
 pub const SHAPES: usize = WORDS.len() * 32;
@@ -86,6 +80,7 @@ pub fn warps(rows: impl ExactSizeIterator<Item = u32>, processors: usize) -> u32
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edit_distance::workspace::is_long;
 
     #[test]
     fn every_kernel_is_reached() {

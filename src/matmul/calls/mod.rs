@@ -1,7 +1,8 @@
 //! The calls: products of host arrays, and of arrays in a device's memory.
 
-mod device;
+mod cast;
 mod host;
+mod resident;
 
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 

@@ -17,16 +17,19 @@ pub trait CpuScalar: Scalar<Sum: CpuSum> {
         room: &'a mut Vec<Self::Sum>,
         threads: bool,
     ) -> Result<ArrayView2<'a, Self::Sum>>;
+}
 
+/// A type of elements of C, for sums of type `S`.
+pub trait CpuResult<S>: Element {
     /// Returns the element in the type of the sums, which is exact.
-    fn wide(self) -> Self::Sum;
+    fn wide(self) -> S;
 
     /// Returns the nearest element, ties to even.
-    fn rounded(sum: Self::Sum) -> Self;
+    fn rounded(sum: S) -> Self;
 }
 
 /// A type of elements that the crates `gemm-f32` and `gemm-f64` multiply.
-pub trait CpuSum: Sum {
+pub trait CpuSum: Sum + CpuResult<Self> {
     /// Computes C = alpha·A·B + beta·C. No size is 0. The kernels are fastest if the columns of C
     /// are contiguous and no stride of C is negative.
     fn multiply(
@@ -92,7 +95,9 @@ macro_rules! with_kernels {
             ) -> Result<ArrayView2<'a, $type>> {
                 Ok(block)
             }
+        }
 
+        impl CpuResult<$type> for $type {
             fn wide(self) -> $type {
                 self
             }
@@ -117,7 +122,9 @@ macro_rules! half_precision {
             ) -> Result<ArrayView2<'a, f32>> {
                 widened(block, room, threads, $convert)
             }
+        }
 
+        impl CpuResult<f32> for $type {
             fn wide(self) -> f32 {
                 self.to_f32()
             }

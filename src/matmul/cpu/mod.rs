@@ -9,12 +9,14 @@
 //! block does not depend on the number of threads: the result has the same bits on any number of
 //! threads. Processors with other vector instructions may give other bits.
 
+mod cast;
 mod element;
 #[cfg(test)]
 mod tests;
 
+pub use cast::{cast, each};
 pub use element::CpuScalar;
-use element::CpuSum;
+use element::{CpuResult, CpuSum};
 
 use crate::Result;
 use crate::device::{Aside, zeroed};
@@ -44,7 +46,7 @@ const LARGE: usize = 1 << 30;
 
 /// Computes C = alpha·A·B + beta·C for each matrix of a batch.
 ///
-/// C is not read if beta is 0, and A and B are not read if alpha is 0. A and B of 16 bits are
+/// C is not read if beta is 0. A and B are read: k and alpha are not 0. A and B of 16 bits are
 /// converted to `f32`, which is exact.
 /// [`MatMul::error_factor`](crate::matmul::MatMul::error_factor) bounds the error.
 pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
@@ -58,10 +60,6 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
     if c.is_empty() {
         return Ok(());
     }
-    if a.dim().2 == 0 || alpha.is_zero() {
-        scale(beta, c);
-        return Ok(());
-    }
     if c.strides()[1].abs() < c.strides()[2].abs() {
         // So that the rows of C are contiguous: Cᵀ = Bᵀ·Aᵀ.
         let swapped = [0, 2, 1];
@@ -73,7 +71,7 @@ pub fn gemm<T: CpuScalar>(product: HostProduct<T>) -> Result<()> {
 
 /// As [`gemm`], for a C of the type of A and B: sums are rounded at the end. Takes memory for C in
 /// the type of the sums.
-pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
+pub fn rounded_gemm<T: CpuScalar + CpuResult<T::Sum>>(product: HostProduct<T, T>) -> Result<()> {
     let Product {
         operation,
         alpha,
@@ -112,13 +110,19 @@ pub fn rounded_gemm<T: CpuScalar>(product: HostProduct<T, T>) -> Result<()> {
 }
 
 /// Computes C = beta·C.
-fn scale<S: CpuSum>(beta: S, mut c: ArrayViewMut3<'_, S>) {
-    if beta.is_one() {
+pub fn scale<S: CpuSum, C: CpuResult<S>>(beta: S, mut c: ArrayViewMut3<'_, C>) {
+    if beta.is_one() || c.is_empty() {
         return;
     }
     let (axis, length) = parallel::cut(c.shape(), BLOCK);
     parallel::each(c.axis_chunks_iter_mut(axis, length), |mut c| {
-        c.map_inplace(|c| *c = if beta.is_zero() { S::zero() } else { beta * *c });
+        c.map_inplace(|c| {
+            let scaled = match beta.is_zero() {
+                true => S::zero(),
+                false => beta * c.wide(),
+            };
+            *c = C::rounded(scaled);
+        });
     });
 }
 

@@ -39,7 +39,11 @@ fn gemm<T: CpuScalar>(
         beta: sum_of::<T>(beta),
         c,
     };
-    super::gemm(product).unwrap();
+    // As the dispatch does.
+    match product.sizes().reads_factors(product.alpha) {
+        true => super::gemm(product).unwrap(),
+        false => super::scale(product.beta, product.c),
+    }
 }
 
 /// Returns numbers in [-1, 1).

@@ -20,6 +20,7 @@ use super::factor::{ROW_MULTIPLE, is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, MODULE};
 use super::tuning::Gpu;
+use super::{compute_by, tiled};
 use crate::device::{Buffer, LaunchConfig};
 use crate::matmul::input::Sizes;
 use crate::matmul::options::{EMULATED_CHUNK, EMULATED_SUM, Instructions};
@@ -28,108 +29,106 @@ use crate::{Device, Result};
 /// The k of a stage of persistent blocks, which has no elements of two sections.
 const STAGE: usize = 64;
 
-impl<T: HasKernels> Job<'_, T> {
-    /// Computes a product of sections in one launch; `false` if its fastest kernel cannot.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes and sections, and nothing else uses C.
-    unsafe fn run_sections(&self, allowed: RangeInclusive<Instructions>) -> Result<bool> {
-        let families = T::KERNELS.families(self.options.precision, allowed);
-        let gpu = Gpu::of(self.device);
-        let choice = choose(families, &gpu, self.whole, &self.a, &self.b);
-        // A packed copy would not have the sections.
-        let has_sections = |choice: &Choice<T>| {
-            matches!(choice.tile.kernel, Launch::Persistent { .. })
-                && !(choice.packs_a || choice.packs_b)
-                && self.section.is_multiple_of(choice.tile.depth as usize)
-        };
-        let Some(choice) = choice.filter(has_sections) else {
-            return Ok(false);
-        };
-        // SAFETY: the caller vouches for the factors and C.
-        unsafe { self.run_tiled(&choice)? };
-        Ok(true)
-    }
-
-    /// Computes the job in chunks of k by the kernels for the terms of the elements, with one of
-    /// these instructions; `false` if the device has no room for them.
-    ///
-    /// Sums are added to C with rounding to the nearest, by fused multiply-adds: tensor cores
-    /// truncate sums, and the errors of longer sums of first terms would add up.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes, and nothing else uses C.
-    pub unsafe fn run_emulated(
-        &self,
-        kernel: &'static Kernel<(Splitting,)>,
-        allowed: RangeInclusive<Instructions>,
-    ) -> Result<bool> {
-        let Sizes { batch, m, n, k, .. } = self.sizes;
-        let multiple = match *allowed.end() {
-            Instructions::WarpGroup => STAGE,
-            _ => ROW_MULTIPLE,
-        };
-        let mut beta = self.beta;
-        for first in (0..k).step_by(EMULATED_CHUNK) {
-            let length = EMULATED_CHUNK.min(k - first);
-            let chunk = |from: Factor<T::Bits>, outer, whole, is_left| {
-                let from = Factor {
-                    start: from.start + first as i64 * from.stride_k,
-                    ..from
-                };
-                let (lengths, section) =
-                    ([batch, outer, length], length.next_multiple_of(multiple));
-                // SAFETY: the caller vouches for the factor.
-                unsafe { split::<T>(self.device, kernel, from, lengths, section, whole, is_left) }
-            };
-            // Freed after the kernels have run.
-            let a = chunk(self.a, m, self.whole.m, true)?;
-            let b = chunk(self.b, n, self.whole.n, false)?;
-            let section = a.section;
-            let product = |[first_of_a, first_of_b]: [usize; 2], k, section, beta| Job::<T::Term> {
-                operation: self.operation,
-                device: self.device,
-                options: self.options,
-                a: a.starting_at(first_of_a),
-                b: b.starting_at(first_of_b),
-                c: self.c,
-                sizes: Sizes { k, ..self.sizes },
-                whole: Sizes { k, ..self.whole },
-                section,
-                alpha: self.alpha,
-                beta,
-            };
-            let first_sum = EMULATED_SUM.min(section);
-            let together = product([0, 0], 5 * section + first_sum, section, beta);
-            // SAFETY: the caller vouches for C; A and B are copies with these sections.
-            let are_together = unsafe { together.run_sections(allowed.clone())? };
-            if are_together {
-                beta = T::Sum::one();
-            }
-            // Third by first terms, second by second and first by third; second by first terms and
-            // first by second.
-            let small = [
-                ([0, section], 3 * section),
-                ([section, section], 2 * section),
-            ];
-            // First by first terms, with infinities and NaN.
-            let large = (0..section).step_by(EMULATED_SUM).map(|first| {
-                let length = EMULATED_SUM.min(section - first);
-                ([3 * section + first, first], length)
-            });
-            let done = if are_together { small.len() + 1 } else { 0 };
-            for (firsts, k) in small.into_iter().chain(large).skip(done) {
-                // SAFETY: the caller vouches for C; A and B are copies with these sections.
-                if !unsafe { product(firsts, k, 0, beta).run_by(allowed.clone())? } {
-                    return Ok(false);
-                }
-                beta = T::Sum::one();
-            }
-        }
-        Ok(true)
-    }
+/// Computes a product of sections in one launch; `false` if its fastest kernel cannot.
+///
+/// # Safety
+/// The factors and C are of the device and have the sizes and sections, and nothing else uses C.
+unsafe fn compute_sections<T: HasKernels>(
+    job: &Job<T>,
+    allowed: RangeInclusive<Instructions>,
+) -> Result<bool> {
+    let families = T::KERNELS.families(job.options.precision, allowed);
+    let gpu = Gpu::of(job.device);
+    let choice = choose(families, &gpu, job.whole, &job.a, &job.b);
+    // A packed copy would not have the sections.
+    let has_sections = |choice: &Choice<T>| {
+        matches!(choice.tile.kernel, Launch::Persistent { .. })
+            && !(choice.packs_a || choice.packs_b)
+            && job.section.is_multiple_of(choice.tile.depth as usize)
+    };
+    let Some(choice) = choice.filter(has_sections) else {
+        return Ok(false);
+    };
+    // SAFETY: the caller vouches for the factors and C.
+    unsafe { tiled::compute(job, &choice)? };
+    Ok(true)
 }
 
+/// Computes a job in chunks of k by the kernels for the terms of the elements, with one of
+/// these instructions; `false` if the device has no room for them.
+///
+/// Sums are added to C with rounding to the nearest, by fused multiply-adds: tensor cores
+/// truncate sums, and the errors of longer sums of first terms would add up.
+///
+/// # Safety
+/// The factors and C are of the device and have the sizes, and nothing else uses C.
+pub unsafe fn compute<T: HasKernels>(
+    job: &Job<T>,
+    kernel: &'static Kernel<(Splitting,)>,
+    allowed: RangeInclusive<Instructions>,
+) -> Result<bool> {
+    let Sizes { batch, m, n, k, .. } = job.sizes;
+    let multiple = match *allowed.end() {
+        Instructions::WarpGroup => STAGE,
+        _ => ROW_MULTIPLE,
+    };
+    let mut beta = job.beta;
+    for first in (0..k).step_by(EMULATED_CHUNK) {
+        let length = EMULATED_CHUNK.min(k - first);
+        let chunk = |from: Factor<T::Bits>, outer, whole, is_left| {
+            let from = Factor {
+                start: from.start + first as i64 * from.stride_k,
+                ..from
+            };
+            let (lengths, section) = ([batch, outer, length], length.next_multiple_of(multiple));
+            // SAFETY: the caller vouches for the factor.
+            unsafe { split::<T>(job.device, kernel, from, lengths, section, whole, is_left) }
+        };
+        // Freed after the kernels have run.
+        let a = chunk(job.a, m, job.whole.m, true)?;
+        let b = chunk(job.b, n, job.whole.n, false)?;
+        let section = a.section;
+        let product = |[first_of_a, first_of_b]: [usize; 2], k, section, beta| Job::<T::Term> {
+            device: job.device,
+            options: job.options,
+            a: a.starting_at(first_of_a),
+            b: b.starting_at(first_of_b),
+            c: job.c,
+            sizes: Sizes { k, ..job.sizes },
+            whole: Sizes { k, ..job.whole },
+            section,
+            alpha: job.alpha,
+            beta,
+        };
+        let first_sum = EMULATED_SUM.min(section);
+        let together = product([0, 0], 5 * section + first_sum, section, beta);
+        // SAFETY: the caller vouches for C; A and B are copies with these sections.
+        let are_together = unsafe { compute_sections(&together, allowed.clone())? };
+        if are_together {
+            beta = T::Sum::one();
+        }
+        // Third by first terms, second by second and first by third; second by first terms and
+        // first by second.
+        let small = [
+            ([0, section], 3 * section),
+            ([section, section], 2 * section),
+        ];
+        // First by first terms, with infinities and NaN.
+        let large = (0..section).step_by(EMULATED_SUM).map(|first| {
+            let length = EMULATED_SUM.min(section - first);
+            ([3 * section + first, first], length)
+        });
+        let done = if are_together { small.len() + 1 } else { 0 };
+        for (firsts, k) in small.into_iter().chain(large).skip(done) {
+            // SAFETY: the caller vouches for C; A and B are copies with these sections.
+            if !unsafe { compute_by(product(firsts, k, 0, beta), allowed.clone())? } {
+                return Ok(false);
+            }
+            beta = T::Sum::one();
+        }
+    }
+    Ok(true)
+}
 /// The terms of a chunk of a factor.
 struct Sections<T: HasKernels> {
     /// Holds the memory.

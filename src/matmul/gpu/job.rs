@@ -5,7 +5,7 @@ use matmul_kernels::{Factor, Parts};
 use num_traits::{One, Zero};
 
 use super::kernels::{HasKernels, MODULE, Output};
-use crate::device::{Buffer, LaunchConfig};
+use crate::device::{Buffer, Element, LaunchConfig};
 use crate::matmul::input::Sizes;
 use crate::matmul::options::MatMul;
 use crate::{Device, Result};
@@ -13,8 +13,6 @@ use crate::{Device, Result};
 /// A product of at most [`MAX_BATCH`](super::MAX_BATCH) matrices in a device's memory.
 #[derive(Clone, Copy)]
 pub struct Job<'a, T: HasKernels> {
-    /// The public operation, for errors.
-    pub operation: &'static str,
     pub device: &'a Device,
     pub options: MatMul,
     pub a: Factor<T::Bits>,
@@ -35,66 +33,91 @@ const ADDING_THREADS: u32 = 256;
 /// The most blocks that add parts, with a stride.
 const ADDING_BLOCKS: u32 = 2048;
 
+/// Where a kernel writes: C, or memory for the parts of k, each as large as C.
+pub struct Target<S: Element> {
+    pub c: DeviceSliceMut<S>,
+    /// The alpha and beta for the kernel.
+    pub alpha: S,
+    pub beta: S,
+    parts: Option<Buffer<S>>,
+}
+
 impl<T: HasKernels> Job<'_, T> {
-    /// Computes the job by a kernel that sums `parts` parts of k, which are added afterwards if
-    /// there are several or C is rounded. `launch` gets C, or memory for the parts, each as large as C, and the
-    /// alpha and beta for the kernel.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes, nothing else uses C, and the kernel
-    /// writes to the memory that `launch` gets.
-    pub unsafe fn in_parts(
-        &self,
-        parts: usize,
-        launch: impl FnOnce(DeviceSliceMut<T::Sum>, T::Sum, T::Sum) -> Result<()>,
-    ) -> Result<()> {
+    /// Returns where a kernel writes its sums of `parts` parts of k: not to C if there are several
+    /// or C is rounded.
+    pub fn target(&self, parts: usize) -> Result<Target<T::Sum>> {
         if let Output::Sums(c) = self.c
             && parts == 1
         {
-            return launch(c, self.alpha, self.beta);
+            return Ok(Target {
+                c,
+                alpha: self.alpha,
+                beta: self.beta,
+                parts: None,
+            });
         }
         let mut sums = self.device.alloc(parts * self.c.len())?;
-        launch(sums.slice_mut(), T::Sum::one(), T::Sum::zero())?;
-        // SAFETY: the caller vouches for C; the parts are freed after the kernels have run.
-        unsafe { self.add_parts(&sums, parts, self.alpha) }
+        Ok(Target {
+            c: sums.slice_mut(),
+            alpha: T::Sum::one(),
+            beta: T::Sum::zero(),
+            parts: Some(sums),
+        })
     }
 
-    /// Computes C = alpha · the sum of `count` parts + beta·C.
+    /// Adds the parts of k to C, if the kernel has not written to C.
     ///
     /// # Safety
-    /// C is of the device, with as many elements as each part, and nothing else uses it.
-    pub unsafe fn add_parts(
-        &self,
-        parts: &Buffer<T::Sum>,
-        count: usize,
-        alpha: T::Sum,
-    ) -> Result<()> {
-        let blocks = LaunchConfig::for_len(self.c.len(), ADDING_THREADS).grid.x;
-        let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
-        let (parts, beta, count) = (parts.slice(), self.beta, count as u32);
-        // SAFETY: the caller vouches for C and the parts.
-        unsafe {
-            match self.c {
-                Output::Sums(c) => {
-                    let task = Parts {
-                        parts,
-                        c,
-                        alpha,
-                        beta,
-                        count,
-                    };
-                    (self.device).launch(MODULE, T::KERNELS.add_parts, config, (task,))
-                }
-                Output::Rounded { c, add_parts } => {
-                    let task = Parts {
-                        parts,
-                        c,
-                        alpha,
-                        beta,
-                        count,
-                    };
-                    self.device.launch(MODULE, add_parts, config, (task,))
-                }
+    /// C is of the device, nothing else uses it, and a kernel writes to the target, which was made
+    /// for so many parts.
+    pub unsafe fn finish(&self, target: Target<T::Sum>, parts: usize) -> Result<()> {
+        let Some(sums) = target.parts else {
+            return Ok(());
+        };
+        // SAFETY: C is of the device, and nothing else uses it; the parts, each as large as C, are
+        // freed after the kernel has run.
+        unsafe { add_parts::<T>(self.device, self.c, &sums, parts, self.alpha, self.beta) }
+    }
+}
+
+/// Computes C = alpha · the sum of `count` parts + beta·C.
+///
+/// # Safety
+/// C is of the device, with as many elements as each part, and nothing else uses it.
+pub unsafe fn add_parts<T: HasKernels>(
+    device: &Device,
+    c: Output<T::Sum>,
+    parts: &Buffer<T::Sum>,
+    count: usize,
+    alpha: T::Sum,
+    beta: T::Sum,
+) -> Result<()> {
+    let blocks = LaunchConfig::for_len(c.len(), ADDING_THREADS).grid.x;
+    let config = LaunchConfig::new(blocks.min(ADDING_BLOCKS), ADDING_THREADS);
+    let (parts, count) = (parts.slice(), count as u32);
+    // SAFETY: C and the parts are of the device, each part has as many elements as C, and nothing
+    // else uses C.
+    unsafe {
+        match c {
+            Output::Sums(c) => {
+                let task = Parts {
+                    parts,
+                    c,
+                    alpha,
+                    beta,
+                    count,
+                };
+                device.launch(MODULE, T::KERNELS.add_parts, config, (task,))
+            }
+            Output::Rounded { c, add_parts } => {
+                let task = Parts {
+                    parts,
+                    c,
+                    alpha,
+                    beta,
+                    count,
+                };
+                device.launch(MODULE, add_parts, config, (task,))
             }
         }
     }

@@ -60,9 +60,6 @@ impl<S> Output<S> {
 /// A type of elements of C for products of `T`.
 pub trait OutputOf<T: HasKernels>: Element {
     fn output(c: DeviceSliceMut<Self>) -> Output<T::Sum>;
-
-    /// Returns the product with a factor, rounded once.
-    fn scaled(self, factor: T::Sum) -> Self;
 }
 
 /// A kernel that computes a tile of C with each block.
@@ -271,19 +268,11 @@ macro_rules! half_precision {
                 let c = unsafe { DeviceSliceMut::from_raw_parts(c.as_mut_ptr().cast(), c.len()) };
                 Output::Rounded { c, add_parts: &kernels::$round }
             }
-
-            fn scaled(self, factor: f32) -> $type {
-                $type::from_f32(factor * self.to_f32())
-            }
         }
 
         impl OutputOf<$type> for f32 {
             fn output(c: DeviceSliceMut<f32>) -> Output<f32> {
                 Output::Sums(c)
-            }
-
-            fn scaled(self, factor: f32) -> f32 {
-                factor * self
             }
         }
     )*};
@@ -300,10 +289,6 @@ macro_rules! sums {
         impl OutputOf<$type> for $type {
             fn output(c: DeviceSliceMut<$type>) -> Output<$type> {
                 Output::Sums(c)
-            }
-
-            fn scaled(self, factor: $type) -> $type {
-                factor * self
             }
         }
     )*};

@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
     use crate::device::device_for_tests;
-    use crate::matmul::gpu::in_sequence;
+    use crate::matmul::gpu::host::in_sequence;
     use crate::matmul::input::Product;
     use crate::matmul::options::{Instructions, Precision};
     use crate::number::random;

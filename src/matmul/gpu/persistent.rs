@@ -22,86 +22,86 @@ struct Common {
     config: LaunchConfig,
 }
 
-impl<T: HasKernels> Job<'_, T> {
-    /// Computes the job by the kernels for sums and for rounded elements of such tiles, of which
-    /// there are `tiles`.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes, the factors fit the tile's patterns,
-    /// and nothing else uses C.
-    pub unsafe fn run_persistent(
-        &self,
-        tile: &Tile<T::Bits, T::Sum>,
-        sums: PersistentKernel<T::Sum, T::Sum>,
-        rounded: Option<PersistentKernel<u16, T::Sum>>,
-        cut: Cut,
-        tiles: i32,
-        (a, b): (Factor<T::Bits>, Factor<T::Bits>),
-    ) -> Result<()> {
-        let Sizes { batch, m, n, k, .. } = self.sizes;
-        let k = match self.section {
-            0 => k,
-            section => SECTIONS * section,
-        };
-        let map = |factor, outer, rows, pattern| {
-            let tiles = tensor_tiles(factor, [outer, k, batch], [rows, tile.depth], pattern);
-            self.device.tensor_map(&tiles)
-        };
-        let blocks = (tiles as u32).min(self.device.processors() as u32);
-        let common = Common {
-            a: map(&a, m, tile.rows, tile.a)?,
-            b: map(&b, n, tile.columns, tile.b)?,
-            steps: [&a, &b].map(|factor| u32::from(factor.stride_batch != 0)),
-            cut,
-            config: LaunchConfig::new(blocks, tile.threads).with_shared_bytes(tile.shared_bytes),
-        };
-        // SAFETY: the caller vouches for the memory, here and below.
-        unsafe {
-            if let Output::Rounded { c, .. } = self.c
-                && let Some(rounded) = rounded
-                && cut.parts == 1
-            {
-                return self.launch(&common, rounded, c, self.alpha, self.beta);
-            }
-            let launch = |c, alpha, beta| self.launch(&common, sums, c, alpha, beta);
-            self.in_parts(cut.parts, launch)
+/// Computes a job by the kernels for sums and for rounded elements of such tiles, of which
+/// there are `tiles`.
+///
+/// # Safety
+/// The factors and C are of the device and have the sizes, the factors fit the tile's patterns,
+/// and nothing else uses C.
+pub unsafe fn compute<T: HasKernels>(
+    job: &Job<T>,
+    tile: &Tile<T::Bits, T::Sum>,
+    sums: PersistentKernel<T::Sum, T::Sum>,
+    rounded: Option<PersistentKernel<u16, T::Sum>>,
+    cut: Cut,
+    tiles: usize,
+    (a, b): (Factor<T::Bits>, Factor<T::Bits>),
+) -> Result<()> {
+    let Sizes { batch, m, n, k, .. } = job.sizes;
+    let k = match job.section {
+        0 => k,
+        section => SECTIONS * section,
+    };
+    let map = |factor, outer, rows, pattern| {
+        let tiles = tensor_tiles(factor, [outer, k, batch], [rows, tile.depth], pattern);
+        job.device.tensor_map(&tiles)
+    };
+    let blocks = tiles.min(job.device.processors()) as u32;
+    let common = Common {
+        a: map(&a, m, tile.rows, tile.a)?,
+        b: map(&b, n, tile.columns, tile.b)?,
+        steps: [&a, &b].map(|factor| u32::from(factor.stride_batch != 0)),
+        cut,
+        config: LaunchConfig::new(blocks, tile.threads).with_shared_bytes(tile.shared_bytes),
+    };
+    // SAFETY: the factors and C are of the device, have the sizes and fit the patterns, and nothing
+    // else uses C; the kernel writes all parts of the target.
+    unsafe {
+        if let Output::Rounded { c, .. } = job.c
+            && let Some(rounded) = rounded
+            && cut.parts == 1
+        {
+            return launch(job, &common, rounded, c, job.alpha, job.beta);
         }
-    }
-
-    /// Launches the kernel with C, or memory for the parts of k.
-    ///
-    /// # Safety
-    /// As of [`run_persistent`](Self::run_persistent).
-    unsafe fn launch<C: Element + DeviceParam>(
-        &self,
-        common: &Common,
-        kernel: PersistentKernel<C, T::Sum>,
-        c: DeviceSliceMut<C>,
-        alpha: T::Sum,
-        beta: T::Sum,
-    ) -> Result<()> {
-        let Sizes { batch, m, n, k, .. } = self.sizes;
-        let [a_step, b_step] = common.steps;
-        let product = Persistent {
-            c,
-            m: m as u32,
-            n: n as u32,
-            k: k as u32,
-            k_part: common.cut.k_part as u32,
-            parts: common.cut.parts as u32,
-            batch: batch as u32,
-            section: self.section as u32,
-            a_step,
-            b_step,
-            alpha,
-            beta,
-        };
-        let arguments = (common.a, common.b, product);
-        // SAFETY: the caller vouches for the memory.
-        unsafe { (self.device).launch(MODULE, kernel, common.config, arguments) }
+        let target = job.target(cut.parts)?;
+        launch(job, &common, sums, target.c, target.alpha, target.beta)?;
+        job.finish(target, cut.parts)
     }
 }
 
+/// Launches the kernel with C, or memory for the parts of k.
+///
+/// # Safety
+/// As of [`compute`].
+unsafe fn launch<T: HasKernels, C: Element + DeviceParam>(
+    job: &Job<T>,
+    common: &Common,
+    kernel: PersistentKernel<C, T::Sum>,
+    c: DeviceSliceMut<C>,
+    alpha: T::Sum,
+    beta: T::Sum,
+) -> Result<()> {
+    let Sizes { batch, m, n, k, .. } = job.sizes;
+    let [a_step, b_step] = common.steps;
+    let product = Persistent {
+        c,
+        m: m as u32,
+        n: n as u32,
+        k: k as u32,
+        k_part: common.cut.k_part as u32,
+        parts: common.cut.parts as u32,
+        batch: batch as u32,
+        section: job.section as u32,
+        a_step,
+        b_step,
+        alpha,
+        beta,
+    };
+    let arguments = (common.a, common.b, product);
+    // SAFETY: the factors and C are of the device, have the sizes and fit the patterns, and nothing
+    // else uses C.
+    unsafe { (job.device).launch(MODULE, kernel, common.config, arguments) }
+}
 /// The tiles of `rows` outer indices and `depth` k of a factor: `outer` indices, `k`, and `batch`
 /// matrices.
 fn tensor_tiles<T>(

@@ -69,190 +69,194 @@ pub(super) struct Cut {
 
 type SkinnyKernel<S> = &'static Kernel<(Skinny<S>,)>;
 
-impl<T: HasKernels> Job<'_, T> {
-    /// Computes a job that [`is_skinny`], of elements that have the type of their sums, by
-    /// `instructions` or simpler ones.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes, and nothing else uses C.
-    pub unsafe fn run_skinny(
-        &self,
-        kernels: &SkinnyKernels<T::Sum>,
-        instructions: Instructions,
-    ) -> Result<()> {
-        let roles = self.roles::<T::Sum>();
-        // SAFETY: by the contract of this function, the factors and C are of the device and have
-        // the sizes, and nothing else uses C, which is what the functions called ask for.
-        unsafe {
-            if let Some(thin) = &kernels.thin
-                && instructions >= Instructions::Warp
-                && let Some(cut) = self.thin_cut(&roles)
-            {
-                let of_columns = if roles.is_across {
-                    thin.across
-                } else {
-                    thin.along
-                };
-                return self.run_thin(of_columns, &roles, cut);
-            }
-            self.run_multiply_adds(kernels, &roles)
-        }
-    }
-
-    /// Returns the roles of the factors, with elements recast to `B`, a type of the same size.
-    pub fn roles<B: Element>(&self) -> Roles<B> {
-        let (sizes, whole) = (self.sizes, self.whole);
-        let (a, b) = (recast(self.a), recast(self.b));
-        let n = sizes.n as i64;
-        let (tall, thin, rows, columns, c_stride, c_stride_thin) = match whole.n <= whole.m {
-            true => (a, b, sizes.m, sizes.n, n, 1),
-            false => (b, a, sizes.n, sizes.m, 1, n),
-        };
-        let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
-        Roles {
-            tall,
-            thin,
-            rows,
-            rows_of_whole: whole.m.max(whole.n),
-            columns,
-            columns_of_whole: whole.m.min(whole.n),
-            c_stride,
-            c_stride_thin,
-            is_across,
-            is_near: reads_16_bytes(&tall, is_across),
-        }
-    }
-
-    /// Returns the length of each part of k, a multiple of `step`, and their number: several if
-    /// `tiles` of the whole do not occupy all multiprocessors, each of which runs `blocks`.
-    pub fn parts_of_k(&self, tiles: usize, blocks: usize, step: usize) -> (usize, usize) {
-        let k = self.sizes.k;
-        let wanted = self.device.processors() * blocks / (tiles * self.whole.batch).max(1);
-        let most = k.div_ceil(8 * step);
-        let k_part = k
-            .div_ceil(wanted.clamp(1, 64).min(most))
-            .next_multiple_of(step);
-        (k_part, k.div_ceil(k_part))
-    }
-
-    /// Returns how the kernels with matrix instructions cut k, if they are to be taken: there is
-    /// room for all k of the thin factor, and the tiles occupy the multiprocessors.
-    fn thin_cut(&self, roles: &Roles<T::Sum>) -> Option<Cut> {
-        let is_hopper = self.device.compute_capability() == (9, 0);
-        if !is_hopper || !roles.is_near || roles.columns_of_whole < FEWEST_COLUMNS_OF_MMA {
-            return None;
-        }
-        let tiles = roles
-            .rows_of_whole
-            .div_ceil(thin_rows(roles.is_across) as usize);
-        let (k_part, parts) = self.parts_of_k(tiles, 1, THIN_K_STEP as usize);
-        let bytes = thin_shared_bytes(roles.columns_of_whole as u32, k_part as u32);
-        let has_room = bytes <= self.device.shared_memory_per_block().unwrap_or(0);
-        let of_block = tiles.div_ceil(self.device.processors().div_ceil(parts));
-        let cut = Cut {
-            k_part,
-            parts,
-            k_chunk: 0,
-        };
-        (has_room && are_balanced(of_block)).then_some(cut)
-    }
-
-    /// Multiplies by matrix instructions.
-    ///
-    /// # Safety
-    /// As of [`run_skinny`](Self::run_skinny).
-    unsafe fn run_thin(
-        &self,
-        kernels: &[(u32, SkinnyKernel<T::Sum>)],
-        roles: &Roles<T::Sum>,
-        cut: Cut,
-    ) -> Result<()> {
-        let &(_, kernel) = of_most(kernels, roles.columns);
-        let tiles = roles.rows.div_ceil(thin_rows(roles.is_across) as usize);
-        let blocks = tiles.min(self.device.processors().div_ceil(cut.parts));
-        let grid = (blocks as u32, cut.parts as u32, self.sizes.batch as u32);
-        let bytes = thin_shared_bytes(roles.columns as u32, cut.k_part as u32);
-        let config = LaunchConfig::new(grid, SKINNY_THREADS).with_shared_bytes(bytes);
-        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
-        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
-        // shape are those of the kernel.
-        unsafe { self.launch_skinny(kernel, config, roles, cut) }
-    }
-
-    /// Multiplies by fused multiply-adds.
-    ///
-    /// # Safety
-    /// As of [`run_skinny`](Self::run_skinny).
-    unsafe fn run_multiply_adds(
-        &self,
-        kernels: &SkinnyKernels<T::Sum>,
-        roles: &Roles<T::Sum>,
-    ) -> Result<()> {
-        let is_across = roles.is_across;
-        let of_columns = match (is_across, roles.is_near) {
-            (false, true) => kernels.along,
-            (true, true) => kernels.across,
-            (false, false) => kernels.along_any,
-            (true, false) => kernels.across_any,
-        };
-        let &(columns, kernel) = of_most(of_columns, roles.columns);
-        let size = size_of::<T>() as u32;
-        let bytes = shared_bytes(self.device);
-        let k_chunk = skinny_k_chunk(is_across, size, columns, self.sizes.k as u32, bytes);
-        let tile_rows = skinny_rows(is_across, size) as usize;
-        let step = skinny_k_step(is_across, size) as usize;
-        let tiles_of_whole = roles.rows_of_whole.div_ceil(tile_rows);
-        let (k_part, parts) = self.parts_of_k(tiles_of_whole, 1, step);
-        let processors = self.device.processors().div_ceil(parts);
-        let blocks = roles.rows.div_ceil(tile_rows).min(processors);
-        let grid = (blocks as u32, parts as u32, self.sizes.batch as u32);
-        let config = LaunchConfig::new(grid, SKINNY_THREADS)
-            .with_shared_bytes(skinny_shared_bytes(is_across, size, columns, k_chunk));
-        let cut = Cut {
-            k_part,
-            parts,
-            k_chunk,
-        };
-        // SAFETY: by the contract of this function, which is that of `run_skinny`, the factors and
-        // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
-        // shape are those of the kernel.
-        unsafe { self.launch_skinny(kernel, config, roles, cut) }
-    }
-
-    /// Launches a kernel, and adds the parts of k if there are several.
-    ///
-    /// # Safety
-    /// As of [`run_skinny`](Self::run_skinny); the launch is as the kernel asks for.
-    pub unsafe fn launch_skinny<B: Element + DeviceParam>(
-        &self,
-        kernel: &'static Kernel<(Skinny<B, T::Sum>,)>,
-        config: LaunchConfig,
-        roles: &Roles<B>,
-        cut: Cut,
-    ) -> Result<()> {
-        let launch = |c, alpha, beta| {
-            let product = Skinny {
-                tall: roles.tall,
-                thin: roles.thin,
-                c,
-                c_start: 0,
-                c_stride: roles.c_stride,
-                c_stride_thin: roles.c_stride_thin,
-                c_stride_batch: (self.sizes.m * self.sizes.n) as i64,
-                c_stride_part: self.c.len() as i64,
-                alpha,
-                beta,
-                rows: roles.rows as u32,
-                columns: roles.columns as u32,
-                k: self.sizes.k as u32,
-                k_part: cut.k_part as u32,
-                k_chunk: cut.k_chunk,
+/// Computes a job that [`is_skinny`], of elements that have the type of their sums, by
+/// `instructions` or simpler ones.
+///
+/// # Safety
+/// The factors and C are of the device and have the sizes, and nothing else uses C.
+pub unsafe fn compute<T: HasKernels>(
+    job: &Job<T>,
+    kernels: &SkinnyKernels<T::Sum>,
+    instructions: Instructions,
+) -> Result<()> {
+    let roles = roles::<T, T::Sum>(job);
+    // SAFETY: by the contract of this function, the factors and C are of the device and have
+    // the sizes, and nothing else uses C, which is what the functions called ask for.
+    unsafe {
+        if let Some(thin) = &kernels.thin
+            && instructions >= Instructions::Warp
+            && let Some(cut) = thin_cut(job, &roles)
+        {
+            let of_columns = if roles.is_across {
+                thin.across
+            } else {
+                thin.along
             };
-            // SAFETY: the caller vouches for the memory.
-            unsafe { self.device.launch(MODULE, kernel, config, (product,)) }
-        };
-        // SAFETY: the caller vouches for the memory.
-        unsafe { self.in_parts(cut.parts, launch) }
+            return compute_thin(job, of_columns, &roles, cut);
+        }
+        multiply_add(job, kernels, &roles)
+    }
+}
+
+/// Returns the roles of the factors, with elements recast to `B`, a type of the same size.
+pub fn roles<T: HasKernels, B: Element>(job: &Job<T>) -> Roles<B> {
+    let (sizes, whole) = (job.sizes, job.whole);
+    let (a, b) = (recast(job.a), recast(job.b));
+    let n = sizes.n as i64;
+    let (tall, thin, rows, columns, c_stride, c_stride_thin) = match whole.n <= whole.m {
+        true => (a, b, sizes.m, sizes.n, n, 1),
+        false => (b, a, sizes.n, sizes.m, 1, n),
+    };
+    let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
+    Roles {
+        tall,
+        thin,
+        rows,
+        rows_of_whole: whole.m.max(whole.n),
+        columns,
+        columns_of_whole: whole.m.min(whole.n),
+        c_stride,
+        c_stride_thin,
+        is_across,
+        is_near: reads_16_bytes(&tall, is_across),
+    }
+}
+
+/// Returns the length of each part of k, a multiple of `step`, and their number: several if
+/// `tiles` of the whole do not occupy all multiprocessors, each of which runs `blocks`.
+pub fn parts_of_k<T: HasKernels>(
+    job: &Job<T>,
+    tiles: usize,
+    blocks: usize,
+    step: usize,
+) -> (usize, usize) {
+    let k = job.sizes.k;
+    let wanted = job.device.processors() * blocks / (tiles * job.whole.batch).max(1);
+    let most = k.div_ceil(8 * step);
+    let k_part = k
+        .div_ceil(wanted.clamp(1, 64).min(most))
+        .next_multiple_of(step);
+    (k_part, k.div_ceil(k_part))
+}
+
+/// Returns how the kernels with matrix instructions cut k, if they are to be taken: there is
+/// room for all k of the thin factor, and the tiles occupy the multiprocessors.
+fn thin_cut<T: HasKernels>(job: &Job<T>, roles: &Roles<T::Sum>) -> Option<Cut> {
+    let is_hopper = job.device.compute_capability() == (9, 0);
+    if !is_hopper || !roles.is_near || roles.columns_of_whole < FEWEST_COLUMNS_OF_MMA {
+        return None;
+    }
+    let tiles = roles
+        .rows_of_whole
+        .div_ceil(thin_rows(roles.is_across) as usize);
+    let (k_part, parts) = parts_of_k(job, tiles, 1, THIN_K_STEP as usize);
+    let bytes = thin_shared_bytes(roles.columns_of_whole as u32, k_part as u32);
+    let has_room = bytes <= job.device.shared_memory_per_block().unwrap_or(0);
+    let of_block = tiles.div_ceil(job.device.processors().div_ceil(parts));
+    let cut = Cut {
+        k_part,
+        parts,
+        k_chunk: 0,
+    };
+    (has_room && are_balanced(of_block)).then_some(cut)
+}
+
+/// Multiplies by matrix instructions.
+///
+/// # Safety
+/// As of [`compute`].
+unsafe fn compute_thin<T: HasKernels>(
+    job: &Job<T>,
+    kernels: &[(u32, SkinnyKernel<T::Sum>)],
+    roles: &Roles<T::Sum>,
+    cut: Cut,
+) -> Result<()> {
+    let &(_, kernel) = of_most(kernels, roles.columns);
+    let tiles = roles.rows.div_ceil(thin_rows(roles.is_across) as usize);
+    let blocks = tiles.min(job.device.processors().div_ceil(cut.parts));
+    let grid = (blocks as u32, cut.parts as u32, job.sizes.batch as u32);
+    let bytes = thin_shared_bytes(roles.columns as u32, cut.k_part as u32);
+    let config = LaunchConfig::new(grid, SKINNY_THREADS).with_shared_bytes(bytes);
+    // SAFETY: by the contract of this function, which is that of `compute`, the factors and
+    // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
+    // shape are those of the kernel.
+    unsafe { launch(job, kernel, config, roles, cut) }
+}
+
+/// Multiplies by fused multiply-adds.
+///
+/// # Safety
+/// As of [`compute`].
+unsafe fn multiply_add<T: HasKernels>(
+    job: &Job<T>,
+    kernels: &SkinnyKernels<T::Sum>,
+    roles: &Roles<T::Sum>,
+) -> Result<()> {
+    let is_across = roles.is_across;
+    let of_columns = match (is_across, roles.is_near) {
+        (false, true) => kernels.along,
+        (true, true) => kernels.across,
+        (false, false) => kernels.along_any,
+        (true, false) => kernels.across_any,
+    };
+    let &(columns, kernel) = of_most(of_columns, roles.columns);
+    let size = size_of::<T>() as u32;
+    let bytes = shared_bytes(job.device);
+    let k_chunk = skinny_k_chunk(is_across, size, columns, job.sizes.k as u32, bytes);
+    let tile_rows = skinny_rows(is_across, size) as usize;
+    let step = skinny_k_step(is_across, size) as usize;
+    let tiles_of_whole = roles.rows_of_whole.div_ceil(tile_rows);
+    let (k_part, parts) = parts_of_k(job, tiles_of_whole, 1, step);
+    let processors = job.device.processors().div_ceil(parts);
+    let blocks = roles.rows.div_ceil(tile_rows).min(processors);
+    let grid = (blocks as u32, parts as u32, job.sizes.batch as u32);
+    let config = LaunchConfig::new(grid, SKINNY_THREADS)
+        .with_shared_bytes(skinny_shared_bytes(is_across, size, columns, k_chunk));
+    let cut = Cut {
+        k_part,
+        parts,
+        k_chunk,
+    };
+    // SAFETY: by the contract of this function, which is that of `compute`, the factors and
+    // C are of the device and have the sizes, and nothing else uses C. The cut and the launch
+    // shape are those of the kernel.
+    unsafe { launch(job, kernel, config, roles, cut) }
+}
+
+/// Launches a kernel, and adds the parts of k if there are several.
+///
+/// # Safety
+/// As of [`compute`]; the launch is as the kernel asks for.
+pub unsafe fn launch<T: HasKernels, B: Element + DeviceParam>(
+    job: &Job<T>,
+    kernel: &'static Kernel<(Skinny<B, T::Sum>,)>,
+    config: LaunchConfig,
+    roles: &Roles<B>,
+    cut: Cut,
+) -> Result<()> {
+    let target = job.target(cut.parts)?;
+    let product = Skinny {
+        tall: roles.tall,
+        thin: roles.thin,
+        c: target.c,
+        c_start: 0,
+        c_stride: roles.c_stride,
+        c_stride_thin: roles.c_stride_thin,
+        c_stride_batch: (job.sizes.m * job.sizes.n) as i64,
+        c_stride_part: job.c.len() as i64,
+        alpha: target.alpha,
+        beta: target.beta,
+        rows: roles.rows as u32,
+        columns: roles.columns as u32,
+        k: job.sizes.k as u32,
+        k_part: cut.k_part as u32,
+        k_chunk: cut.k_chunk,
+    };
+    // SAFETY: the factors and C are of the device and have the sizes, nothing else uses C, the
+    // launch is as the kernel asks for, and it writes all parts of the target.
+    unsafe {
+        job.device.launch(MODULE, kernel, config, (product,))?;
+        job.finish(target, cut.parts)
     }
 }
 

@@ -4,67 +4,64 @@ use matmul_kernels::{VECTOR_THREADS, skinny_k_step, vector_rows};
 
 use super::job::Job;
 use super::kernels::{HasKernels, VectorKernels};
-use super::skinny::{Cut, FEWEST_ROWS, Roles};
+use super::skinny::{Cut, FEWEST_ROWS, Roles, launch, parts_of_k, roles};
 use crate::Result;
 use crate::device::LaunchConfig;
 
 /// The least bytes of k for the kernels *along*, whose blocks take long to start and end.
 const FEWEST_BYTES_ALONG: usize = 16 << 10;
 
-impl<T: HasKernels> Job<'_, T> {
-    /// Computes a job of one row or column, if these kernels are the fastest. Returns `false`
-    /// otherwise, or if the strides do not fit.
-    ///
-    /// # Safety
-    /// The factors and C are of the device and have the sizes, and nothing else uses C.
-    pub unsafe fn run_vector(&self, kernels: &VectorKernels<T>) -> Result<bool> {
-        let roles = self.roles::<T::Bits>();
-        let Some(cut) = self.vector_cut(&roles) else {
-            return Ok(false);
-        };
-        let kernel = match roles.is_across {
-            true => kernels.across,
-            false => kernels.along,
-        };
-        let rows = vector_rows(roles.is_across, size_of::<T>() as u32);
-        let blocks = roles.rows.div_ceil(rows as usize);
-        let grid = (blocks as u32, cut.parts as u32, self.sizes.batch as u32);
-        let config = LaunchConfig::new(grid, VECTOR_THREADS);
-        // SAFETY: by the contract of this function, the factors and C are of the device and have
-        // the sizes, and nothing else uses C. `vector_cut` has checked that the matrix can be read
-        // 16 bytes at a time, and buffers begin at multiples of 16 bytes. The cut and the launch
-        // shape are those of the kernel.
-        unsafe { self.launch_skinny(kernel, config, &roles, cut)? };
-        Ok(true)
-    }
-
-    /// Returns how these kernels cut k, if they are to be taken.
-    fn vector_cut(&self, roles: &Roles<T::Bits>) -> Option<Cut> {
-        let is_vector = roles.columns_of_whole == 1 && roles.rows_of_whole >= FEWEST_ROWS;
-        if !is_vector || !roles.is_near {
-            return None;
-        }
-        let (is_across, size) = (roles.is_across, size_of::<T>() as u32);
-        let tiles = (roles.rows_of_whole).div_ceil(vector_rows(is_across, size) as usize);
-        // Blocks along are in pairs in a multiprocessor.
-        let blocks = if is_across { 1 } else { 2 };
-        let step = skinny_k_step(is_across, size) as usize;
-        let (k_part, parts) = self.parts_of_k(tiles, blocks, step);
-        let is_fast = match is_across {
-            true => {
-                let sizes = [self.whole.batch, roles.rows_of_whole];
-                is_fast_across(self.device.processors(), size, sizes, (k_part, parts))
-            }
-            false => self.sizes.k * size_of::<T>() >= FEWEST_BYTES_ALONG,
-        };
-        is_fast.then_some(Cut {
-            k_part,
-            parts,
-            k_chunk: 0,
-        })
-    }
+/// Computes a job of one row or column, if these kernels are the fastest. Returns `false`
+/// otherwise, or if the strides do not fit.
+///
+/// # Safety
+/// The factors and C are of the device and have the sizes, and nothing else uses C.
+pub unsafe fn compute<T: HasKernels>(job: &Job<T>, kernels: &VectorKernels<T>) -> Result<bool> {
+    let roles = roles::<T, T::Bits>(job);
+    let Some(cut) = cut(job, &roles) else {
+        return Ok(false);
+    };
+    let kernel = match roles.is_across {
+        true => kernels.across,
+        false => kernels.along,
+    };
+    let rows = vector_rows(roles.is_across, size_of::<T>() as u32);
+    let blocks = roles.rows.div_ceil(rows as usize);
+    let grid = (blocks as u32, cut.parts as u32, job.sizes.batch as u32);
+    let config = LaunchConfig::new(grid, VECTOR_THREADS);
+    // SAFETY: by the contract of this function, the factors and C are of the device and have
+    // the sizes, and nothing else uses C. `cut` has checked that the matrix can be read
+    // 16 bytes at a time, and buffers begin at multiples of 16 bytes. The cut and the launch
+    // shape are those of the kernel.
+    unsafe { launch(job, kernel, config, &roles, cut)? };
+    Ok(true)
 }
 
+/// Returns how these kernels cut k, if they are to be taken.
+fn cut<T: HasKernels>(job: &Job<T>, roles: &Roles<T::Bits>) -> Option<Cut> {
+    let is_vector = roles.columns_of_whole == 1 && roles.rows_of_whole >= FEWEST_ROWS;
+    if !is_vector || !roles.is_near {
+        return None;
+    }
+    let (is_across, size) = (roles.is_across, size_of::<T>() as u32);
+    let tiles = (roles.rows_of_whole).div_ceil(vector_rows(is_across, size) as usize);
+    // Blocks along are in pairs in a multiprocessor.
+    let blocks = if is_across { 1 } else { 2 };
+    let step = skinny_k_step(is_across, size) as usize;
+    let (k_part, parts) = parts_of_k(job, tiles, blocks, step);
+    let is_fast = match is_across {
+        true => {
+            let sizes = [job.whole.batch, roles.rows_of_whole];
+            is_fast_across(job.device.processors(), size, sizes, (k_part, parts))
+        }
+        false => job.sizes.k * size_of::<T>() >= FEWEST_BYTES_ALONG,
+    };
+    is_fast.then_some(Cut {
+        k_part,
+        parts,
+        k_chunk: 0,
+    })
+}
 /// Whether the kernel *across* is faster than the others, for a batch of matrices of so many rows,
 /// of elements of `size` bytes, whose k are cut into `parts` of `k_part`.
 ///

@@ -1,43 +1,41 @@
 //! The tensor sketch on the CPU.
 
 mod direct;
-pub mod engine;
+mod engine;
 mod kernel;
 mod leaves;
-pub mod matrix;
+mod matrix;
 mod operators;
 mod session;
 mod vector;
+mod windows;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
-
-use ndarray::ArrayViewMut3;
 
 use self::engine::{Fourier, LEAF};
 use self::operators::word_letters;
 pub use self::session::Batches;
 use self::vector::Jobs;
-pub use self::vector::Vector;
-use super::input::Job;
+use self::vector::Vector;
+use super::input::{HostSketch, Rows};
 use super::options::Form;
 use super::tables::Tables;
 use crate::Result;
 use crate::device::{collected, reserve};
 use crate::parallel;
-use crate::sequences::SequencesView;
 
 /// Sorts without allocating. Sequences of equal length may swap, which changes no result.
 fn longest_first<T>(jobs: &mut Jobs<T>) {
     jobs.sort_unstable_by_key(|(codes, _)| Reverse(codes.len()));
 }
 
-/// Writes the requested rows of all sequences to `out`, N×(number of rows)×D.
-pub fn sketch<T: Vector>(
-    job: &Job,
-    sequences: SequencesView,
-    mut out: ArrayViewMut3<T>,
-) -> Result<()> {
+/// Writes the requested rows of all sequences, or of all windows, at least one.
+pub fn sketch<T: Vector>(sketch: &mut HostSketch<T>) -> Result<()> {
+    if let Rows::Windows(of) = sketch.job.rows {
+        return windows::sketch(sketch, of);
+    }
+    let (job, sequences, mut out) = (sketch.job, sketch.sequences, sketch.rows());
     let (tables, normalize, kept) = (job.tables, job.normalize, job.kept());
     // Threads take jobs in this order: long jobs come first, so that none is left alone at the end.
     let mut jobs: Jobs<T> = collected(sequences.slices().zip(out.outer_iter_mut()))?;
@@ -65,7 +63,7 @@ const BATCH: usize = 1 << 15;
 
 /// Sketches jobs that are sorted from the longest to the shortest: each long sequence on all free
 /// threads, then short sequences in batches, each on one thread.
-pub fn sketch_fourier<T: Vector>(
+fn sketch_fourier<T: Vector>(
     fourier: &Fourier<T>,
     jobs: Jobs<T>,
     kept: RangeInclusive<usize>,

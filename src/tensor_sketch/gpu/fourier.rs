@@ -11,15 +11,15 @@ use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads,
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
 use super::layout::{Batch, Batches, Capacity, HostLayout, Layout, Level, Segment};
 use super::pack_tables;
-use super::tuning::FourierPolicy;
-use super::workspace::Workspace;
 use crate::device::{Buffer, LaunchConfig, Uploads, collected, zeroed};
 use crate::parallel;
 use crate::sequences::{PackedLetters, SequencesView};
 use crate::tensor_sketch::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::tensor_sketch::input::{Job, Rows};
 use crate::tensor_sketch::tables::Tables;
-use crate::{Device, Error, Result, modules};
+use crate::tensor_sketch::tuning::FourierPolicy;
+use crate::tensor_sketch::workspace::Workspace;
+use crate::{Device, Result, modules};
 
 /// The most bytes of the matrices of a batch's chunks. If all lanes take more, ranges of lanes are
 /// computed one after the other. In `f32`, one group of lanes of the largest batch takes less,
@@ -38,62 +38,14 @@ const FIRST_FROM_HOST: Capacity = Capacity {
     chunks: Capacity::LARGEST.chunks / 4,
 };
 
-/// Writes the sketches of sequences in the host's memory, and returns whether all codes are below
-/// the alphabet's size.
-///
-/// All cores pack a batch, and one of them gathers the next batch, while the device computes the
-/// batch before.
-pub fn sketch_from_host<T: HasKernels>(
-    device: &Device,
-    job: &Job,
-    sequences: SequencesView,
-    out: &mut [T],
-) -> Result<bool> {
-    let engine = Engine::<T>::new(device, job)?;
-    let mut rows = engine.allocate_sketches(sequences.len(), job.row_count())?;
-    let mut unfinished = None;
-    let mut spare = Vec::new();
-    let segments = (sequences.offsets.windows(2))
-        .map(|ends| Segment::whole(ends[0] as u64, (ends[1] - ends[0]) as u64));
-    let most = engine.capacity(FROM_HOST);
-    let mut batches = Batches::growing(segments, FIRST_FROM_HOST, most);
-    let mut next = batches.next();
-    while let Some(batch) = next {
-        let mut batch = batch?;
-        let codes = batch.take_letters(sequences.codes);
-        let prepare = || engine.prepare(codes, &batch, &mut spare);
-        let (gathered, prepared) = parallel::beside(|| batches.next(), prepare);
-        next = gathered;
-        let prepared = prepared?;
-        let is_large = |code| usize::from(code) >= job.tables.alphabet_size();
-        if prepared.largest.is_some_and(is_large) {
-            return Ok(false);
-        }
-        if let Some(spectra) = engine.begin(&prepared.letters, &prepared.layout, &mut unfinished)? {
-            engine.finish_scaled(&spectra, &prepared.scales, &mut rows, batch.first)?;
-        }
-    }
-    rows.copy_to(out)?;
-    Ok(true)
-}
-
-pub fn policy<T: HasKernels>(device: &Device, job: &Job) -> Result<FourierPolicy> {
-    let (alphabet, tuple, dim) = sizes(job.tables);
-    let shared = device.shared_memory_per_block().unwrap_or(0);
-    FourierPolicy::new::<T::Number>(alphabet, tuple, dim, shared).ok_or_else(|| {
-        let message = format!("{device} has only {shared} bytes of shared memory per block");
-        Error::input(job.operation, message)
-    })
-}
-
 /// Sketches with given tables on a device.
-pub struct Engine<T> {
+pub struct Engine<T: HasKernels> {
     pub device: Device,
     pub uploads: Uploads,
     pub tables: Tables,
     rows: Rows,
     normalize: bool,
-    pub workspace: Workspace<T>,
+    pub workspace: Workspace<T::Number>,
     pub policy: FourierPolicy,
     table: Buffer<u128>,
     roots: Buffer<[f64; 2]>,
@@ -144,10 +96,10 @@ pub struct Prepared {
 
 impl<T: HasKernels> Engine<T> {
     /// Makes the table of operators.
-    pub fn new(device: &Device, job: &Job) -> Result<Self> {
+    pub fn new(device: &Device, policy: &FourierPolicy, job: &Job) -> Result<Self> {
         let tables = job.tables;
-        let (alphabet, tuple, dim) = sizes(tables);
-        let policy = policy::<T>(device, job)?;
+        let sizes = job.parameters();
+        let (alphabet, tuple, dim) = (sizes.alphabet, sizes.tuple, sizes.dim);
         let lanes = policy.groups as usize * policy.width as usize;
         let quads = quads::<T::Number>(tuple as usize, policy.depth as usize);
         let mut engine = Engine {
@@ -157,7 +109,7 @@ impl<T: HasKernels> Engine<T> {
             rows: job.rows,
             normalize: job.normalize,
             workspace: Workspace::new(tables),
-            policy,
+            policy: *policy,
             table: device.alloc(policy.rows as usize * lanes * quads)?,
             roots: device.buffer_from(&roots(tables.dim()))?,
         };
@@ -227,6 +179,42 @@ impl<T: HasKernels> Engine<T> {
         Ok(())
     }
 
+    /// Writes the sketches of sequences in the host's memory, and returns whether all codes are below
+    /// the alphabet's size.
+    ///
+    /// All cores pack a batch, and one of them gathers the next batch, while the device computes the
+    /// batch before.
+    pub fn sketch_from_host(&self, sequences: SequencesView, out: &mut [T]) -> Result<bool> {
+        let mut rows =
+            self.allocate_sketches(sequences.len(), self.rows.kept(&self.tables).count())?;
+        let mut unfinished = None;
+        let mut spare = Vec::new();
+        let segments = (sequences.offsets.windows(2))
+            .map(|ends| Segment::whole(ends[0] as u64, (ends[1] - ends[0]) as u64));
+        let most = self.capacity(FROM_HOST);
+        let mut batches = Batches::growing(segments, FIRST_FROM_HOST, most);
+        let mut next = batches.next();
+        while let Some(batch) = next {
+            let mut batch = batch?;
+            let codes = batch.take_letters(sequences.codes);
+            let prepare = || self.prepare(codes, &batch, &mut spare);
+            let (gathered, prepared) = parallel::beside(|| batches.next(), prepare);
+            next = gathered;
+            let prepared = prepared?;
+            let is_large = |code| usize::from(code) >= self.tables.alphabet_size();
+            if prepared.largest.is_some_and(is_large) {
+                return Ok(false);
+            }
+            if let Some(spectra) =
+                self.begin(&prepared.letters, &prepared.layout, &mut unfinished)?
+            {
+                self.finish_scaled(&spectra, &prepared.scales, &mut rows, batch.first)?;
+            }
+        }
+        rows.copy_to(out)?;
+        Ok(true)
+    }
+
     /// Packs the letters of a batch, lays the batch out meanwhile, and uploads both.
     /// [`Uploads::buffer_filled`] describes `spare`.
     pub fn prepare(&self, codes: &[u8], batch: &Batch, spare: &mut Vec<u32>) -> Result<Prepared> {
@@ -262,7 +250,7 @@ impl<T: HasKernels> Engine<T> {
             Some(spectra) if batch.extent.continues => spectra,
             _ => {
                 let rows = match self.rows {
-                    Rows::Last if batch.extent.complete => 1,
+                    Rows::Last | Rows::Windows(_) if batch.extent.complete => 1,
                     _ => self.tables.tuple_length(),
                 };
                 self.spectra(batch.extent.sequences as usize, rows)?
@@ -579,12 +567,4 @@ fn scales_of(
         }
     });
     Ok(scales)
-}
-
-fn sizes(tables: &Tables) -> (u32, u32, u32) {
-    (
-        tables.alphabet_size() as u32,
-        tables.tuple_length() as u32,
-        tables.dim() as u32,
-    )
 }

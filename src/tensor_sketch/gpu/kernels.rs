@@ -14,7 +14,7 @@ use crate::device::{Buffer, Element};
 /// A type of entries for which there are kernels.
 pub trait HasKernels: Real {
     /// The same type in kernels.
-    type Number: Number<Pair: Element>;
+    type Number: Number<Pair: Element> + Send + Sync;
 
     const KERNELS: Kernels<Self>;
 }

@@ -7,6 +7,7 @@ use crate::device::{Buffer, append, collected};
 use crate::tensor_sketch::fourier::SEGMENT;
 use crate::tensor_sketch::input::Job;
 use crate::tensor_sketch::session::batch;
+use crate::tensor_sketch::tuning::FourierPolicy;
 use crate::{Device, Result};
 
 /// Sketches batches, and downloads a batch's sketches once the next batch has begun.
@@ -21,9 +22,9 @@ pub struct Batches<T: HasKernels> {
 }
 
 impl<T: HasKernels> Batches<T> {
-    pub fn new(device: &Device, job: &Job) -> Result<Self> {
+    pub fn new(device: &Device, policy: &FourierPolicy, job: &Job) -> Result<Self> {
         Ok(Self {
-            engine: Engine::new(device, job)?,
+            engine: Engine::new(device, policy, job)?,
             unfinished: None,
             pending: Vec::new(),
             spare: Vec::new(),

@@ -5,6 +5,7 @@
 //! Apart from the end, this is the only wait.
 
 pub mod batch;
+mod whole;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,14 +18,14 @@ use ndarray::Array2;
 use rayon::Yield;
 
 use self::batch::{Batch, Engine, Filling, Limits};
+use self::whole::WholeSequences;
 use super::element::Entry;
 use super::fourier::SEGMENT;
 use super::input::{Rows, check_code};
-#[allow(unused_imports, reason = "for links")]
 use super::options::Form;
 use super::options::TensorSketch;
 use super::output::check_range;
-use crate::device::{Aside, DeviceKind, Unshared, append};
+use crate::device::{Aside, Unshared, append};
 use crate::error::During;
 use crate::sequences::{CodeAt, largest_of};
 use crate::{Device, Error, Result};
@@ -123,7 +124,20 @@ impl<T: Entry> TensorSketch<T> {
     }
 
     fn engine(&self, device: &Device) -> Result<Box<dyn Engine<T>>> {
-        T::engine(&self.job(SESSION, Rows::Last), device).during(SESSION)
+        let job = self.job(SESSION, Rows::Last);
+        match self.form {
+            Form::Direct => {
+                // Before letters come, refuses what the device cannot do.
+                T::plan(&job, device).during(SESSION)?;
+                Ok(Box::new(WholeSequences {
+                    operation: SESSION,
+                    sketcher: self.clone(),
+                    device: device.clone(),
+                    begun: Vec::new(),
+                }))
+            }
+            Form::Auto | Form::Fourier => T::engine(&job, device).during(SESSION),
+        }
     }
 }
 
@@ -164,7 +178,7 @@ impl<T: Entry> SketchSession<T> {
         let thread = thread::Builder::new().name("gridstride-session".into());
         let thread = thread.spawn(move || worker.run(&to_compute, &to_fill));
         let no_thread = |error: io::Error| Error::Unavailable {
-            device: DeviceKind::Cpu.to_string(),
+            device: Device::cpu().to_string(),
             reason: format!("a session needs a thread: {error}"),
         };
         Ok(SketchSession {

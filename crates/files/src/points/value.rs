@@ -15,6 +15,20 @@ pub fn is_missing(value: f64) -> bool {
     value.to_bits() == MISSING.to_bits()
 }
 
+/// Returns whether `f64` holds an integer exactly.
+///
+/// ```
+/// use files::points::value::is_exact;
+///
+/// assert!(is_exact(-(1 << 53)) && is_exact(i128::MIN));
+/// assert!(!is_exact((1 << 53) + 1) && !is_exact(i128::MAX));
+/// ```
+pub fn is_exact(integer: i128) -> bool {
+    let size = integer.unsigned_abs();
+    let bits = u128::BITS.saturating_sub(size.leading_zeros() + size.trailing_zeros());
+    bits <= f64::MANTISSA_DIGITS
+}
+
 /// Parses a value. An empty text is [`MISSING`].
 ///
 /// # Errors

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use edit_distance_kernels::Job;
 
-use super::super::tuning::{LANES, Lengths, SHAPES, WORDS, is_long};
+use super::super::tuning::{LANES, SHAPES, WORDS};
 use crate::Result;
 use crate::device::{reserve, zeroed};
+use crate::edit_distance::workspace::{Lengths, is_long};
 
 /// The kernel and lanes of a short pair, and the class of its longer sequence.
 #[derive(Clone, Copy)]

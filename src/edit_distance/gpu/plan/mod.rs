@@ -7,8 +7,9 @@ use std::cmp::Reverse;
 use edit_distance_kernels::{Job, Pair, edges};
 
 use self::chunk::{Chunk, starts};
-use super::tuning::{Lengths, WORDS, first_limit, warps};
+use super::tuning::{WORDS, first_limit, warps};
 use crate::device::{collected, reserve, zeroed, zeroed_lazily};
+use crate::edit_distance::workspace::Lengths;
 use crate::{Result, parallel};
 
 /// Pairs that a task plans.
