@@ -242,10 +242,12 @@ def test_objects_have_proper_types_in_tables():
 
 def test_integers_that_fit_uint64_are_uint64():
     labels = [2**64 - 1, 2**63, 0]
-    for series in (labels, [np.uint64(2**64 - 1), 2**63, np.int64(0)]):
+    for series in (labels, [np.uint64(2**64 - 1), 2**63, np.int64(0)], pd.Series(labels, dtype=object), np.array(labels, object)):
         found, polars, arrow = tables(series)
         assert all(table == sorted(labels) for table in found) and (polars, arrow) == (pl.UInt64, pa.uint64())
     assert aggregate([0, 1, 2], np.ones(3), 10, series=labels).labels.dtype == np.uint64
+    found, polars, arrow = tables(pd.Series([2**70, 1], dtype=object))
+    assert all(table == [1, 2**70] for table in found) and (polars, arrow) == (pl.Int128, pa.decimal128(38))
 
 
 def test_columns_of_nulls_are_named():

@@ -239,7 +239,7 @@ def _polars_zone(name: str) -> str:
 
 
 def _without_objects(function: str, labels: Any) -> tuple[Any, bool]:
-    """Labels that are Python's bools or integers with numpy's dtype, or as a list, and true, if int64 is too narrow."""
+    """Labels that are Python's bools or integers with numpy's dtype, or as a list, and true, if 64 bits are too few."""
     if _package(labels) not in ("numpy", "pandas") or labels.dtype.name != "object" or len(labels) == 0:
         return labels, False
     if all(isinstance(label, (bool, np.bool_)) for label in labels):
@@ -247,8 +247,9 @@ def _without_objects(function: str, labels: Any) -> tuple[Any, bool]:
     if not all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels):
         return labels, False
     integers = [int(label) for label in labels]
-    if all(-(2**63) <= integer < 2**63 for integer in integers):
-        return labels.astype(np.int64), False
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= min(integers) and max(integers) <= np.iinfo(dtype).max:
+            return np.array(integers, dtype), False
     widest = max(integers, key=abs)
     if abs(widest) >= 10**38:
         raise ValueError(
