@@ -26,7 +26,7 @@ use common::{Times, Where, time, time_whole};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::DeviceKind;
-use gridstride::matmul::{CastTo, MatMul, Precision, ResultIn, Scalar};
+use gridstride::matmul::{Cast, CastTo, MatMul, Precision, ResultIn, Scalar};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, Axis};
 

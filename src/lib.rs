@@ -78,50 +78,47 @@
 
 #[cfg(feature = "box-overlap")]
 pub mod box_overlap;
-mod by_name;
-mod choice;
-pub mod device;
+#[cfg(test)]
+mod choices;
 #[cfg(feature = "distances")]
 pub mod distances;
 #[cfg(feature = "edit-distance")]
 pub mod edit_distance;
-mod error;
+mod float;
 #[cfg(feature = "matmul")]
 pub mod matmul;
 mod modules {
     //! The kernels' modules, which build.rs writes. Builds for GPUs embed the PTX.
     include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 }
-mod number;
-mod offsets;
-mod parallel;
-mod partition;
 #[cfg(feature = "pipeline")]
 pub mod pipeline;
 #[cfg(feature = "primitives")]
 pub mod primitives;
 #[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
 pub mod sequences;
-mod short;
-mod sync;
 #[cfg(feature = "tensor-sketch")]
 pub mod tensor_sketch;
 #[cfg(feature = "time-series")]
 pub mod time_series;
 
-pub use choice::Choice;
-pub use device::{Device, DeviceSet};
-pub use error::{Error, LoadError, Result};
+pub use float::Float;
+/// For `serialize_by_name!` in other crates.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use gridstride_runtime::__serde;
+#[cfg(test)]
+use gridstride_runtime::random;
+#[doc(inline)]
+pub use gridstride_runtime::{
+    Choice, Device, DeviceSet, Error, LoadError, Number, Real, Result, choice, device,
+};
+use gridstride_runtime::{error, offsets, parallel, partition, serialize_by_name, short};
 /// The version of the crate half that matrices use. Types of other versions are different types.
 #[cfg(feature = "matmul")]
 pub use half;
 /// The version of ndarray that the calls use. Types of other versions are different types.
 pub use ndarray;
-pub use number::{Float, Number, Real};
-/// For `serialize_by_name!` in other crates.
-#[cfg(feature = "serde")]
-#[doc(hidden)]
-pub use serde as __serde;
 
 /// The programs of the README run as tests.
 #[cfg(all(doctest, feature = "simulator"))]

@@ -65,7 +65,7 @@ pub trait Dispatch<C>: Sized {
         C: Number;
 }
 
-/// A type of numbers whose arrays [`DeviceArray::cast`] converts to arrays of `U`: `f32` to `f16`,
+/// A type of numbers whose arrays [`Cast::cast`](super::Cast::cast) converts to arrays of `U`: `f32` to `f16`,
 /// `bf16` and `f64`, and back.
 pub trait CastTo<U: Number>: Number {
     /// Converts the elements.

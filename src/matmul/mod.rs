@@ -5,7 +5,7 @@
 //! arrays and views in a device's memory, which are read in place. A and B of `f16` or `bf16` give
 //! a C of `f32`, or of their own type: products are exact unless they overflow or underflow, are
 //! summed in `f32`, and for a C of 16 bits rounded at the end ([`MatMul::matmul_as`]).
-//! [`DeviceArray::cast`](crate::device::DeviceArray::cast) converts C on the device to the type of
+//! [`Cast::cast`] converts C on the device to the type of
 //! the next product's factors.
 //!
 //! ```
@@ -71,7 +71,7 @@ mod options;
 mod partition;
 pub mod reference;
 
-pub use calls::{gemm, matmul};
+pub use calls::{Cast, gemm, matmul};
 pub use element::{CastTo, ResultIn, Scalar, Sum};
 pub use input::MatrixDimension;
 pub use options::{Instructions, MatMul, Precision};

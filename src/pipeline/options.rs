@@ -1,7 +1,7 @@
 //! The pipeline and its settings.
 
-use crate::sync::{Mutex, MutexGuard};
 use std::fmt;
+use std::sync::{Mutex, MutexGuard};
 
 use super::slot::Slot;
 use crate::device::lock;

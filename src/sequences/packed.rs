@@ -208,7 +208,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too many letters for an interpreter")]
     fn letters_are_packed_where_they_are_uploaded_from() {
-        for device in Device::cpu_and_gpu() {
+        for device in crate::device::cpu_and_gpu() {
             let (uploads, mut spare) = (device.uploads(), Vec::new());
             for (length, bound) in [(20_000_003, 256), (100_001, 20), (50_001, 4), (0, 4)] {
                 let codes: Vec<u8> = (0..length).map(|i| (i % 251 % bound) as u8).collect();

@@ -9,13 +9,13 @@ use crate::{Result, cargo};
 const MIRI: [&str; 3] = [
     "--package gridstride_gpu_rand --lib",
     "--package gridstride_cuda_std --lib",
-    "--package gridstride --lib -- device:: error:: --skip gate::",
+    "--package gridstride_runtime --lib -- device:: error:: --skip gate::",
 ];
 
 /// Runs the modules `model` of the library, with the locks and threads of shuttle.
 pub fn run() -> Result<()> {
     let mut command = Command::new("cargo");
-    let arguments = "test --package gridstride --lib --no-default-features --features cuda,simulator -- model::";
+    let arguments = "test --package gridstride_runtime --lib --features cuda -- model::";
     command
         .args(arguments.split(' '))
         .env("RUSTFLAGS", "--cfg shuttle");

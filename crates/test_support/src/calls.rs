@@ -9,7 +9,7 @@ use gridstride::device::{DeviceArray, DeviceKind, Element};
 use gridstride::distances::{DeviceNearest, DeviceWindows, Distances, Metric, Nearest, Windows};
 use gridstride::edit_distance::{EditDistance, edit_distances_within};
 use gridstride::half::bf16;
-use gridstride::matmul::{MatMul, Precision};
+use gridstride::matmul::{Cast, MatMul, Precision};
 use gridstride::pipeline::{Pipeline, add};
 use gridstride::primitives::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
 use gridstride::sequences::Sequences;

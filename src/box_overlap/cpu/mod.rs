@@ -97,7 +97,7 @@ mod tests {
     use ndarray::{Array2, ArrayView2};
 
     use crate::box_overlap::{Algorithm, BoxOverlap, Coordinate, reference};
-    use crate::{Device, number};
+    use crate::{Device, random};
 
     const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
 
@@ -141,7 +141,7 @@ mod tests {
 
     /// Numbers from 0 to `bound` − 1.
     fn random(bound: u64) -> impl FnMut() -> u64 {
-        let mut next = number::random(1);
+        let mut next = random::random(1);
         move || (next() >> 33) % bound
     }
 

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::box_overlap::options::{Algorithm, BoxOverlap};
     use crate::device::device_for_tests;
-    use crate::number::random;
+    use crate::random::random;
     use crate::{Error, Number};
 
     const ROWS: [usize; 2] = [700, 600];

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
     use crate::box_overlap::options::{Algorithm, BoxOverlap};
     use crate::device::device_for_tests;
-    use crate::number::random;
+    use crate::random::random;
 
     /// Returns the algorithm that `Auto` ends with after trying the index, and the number of pairs.
     fn chosen(set1: &Array2<f32>, set2: &Array2<f32>) -> (Algorithm, u64) {

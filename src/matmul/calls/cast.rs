@@ -7,7 +7,13 @@ use crate::error::During;
 use crate::matmul::element::CastTo;
 use crate::{Number, Result};
 
-impl<T: Number, D: Dimension> DeviceArray<T, D> {
+/// Conversion of arrays in a device's memory to another type of numbers.
+pub trait Cast {
+    /// The type of the array's numbers.
+    type Number: Number;
+    /// The array's dimension.
+    type Dim: Dimension;
+
     /// Converts each element to another type of numbers, on the array's device: the `f32` product
     /// of `f16` or `bf16` matrices becomes a factor of the next product.
     ///
@@ -25,7 +31,8 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     ///   [`Error::Load`](crate::Error::Load) if it rejects the kernels.
     ///
     /// ```
-    /// use gridstride::{Device, matmul::MatMul};
+    /// use gridstride::Device;
+    /// use gridstride::matmul::{Cast, MatMul};
     /// use half::f16;
     /// use ndarray::array;
     ///
@@ -36,7 +43,16 @@ impl<T: Number, D: Dimension> DeviceArray<T, D> {
     /// assert_eq!(cube.download()?, array![[37.0, 54.0], [81.0, 118.0]]);
     /// # Ok::<(), gridstride::Error>(())
     /// ```
-    pub fn cast<U: Number>(&self) -> Result<DeviceArray<U, D>>
+    fn cast<U: Number>(&self) -> Result<DeviceArray<U, Self::Dim>>
+    where
+        Self::Number: CastTo<U>;
+}
+
+impl<T: Number, D: Dimension> Cast for DeviceArray<T, D> {
+    type Number = T;
+    type Dim = D;
+
+    fn cast<U: Number>(&self) -> Result<DeviceArray<U, D>>
     where
         T: CastTo<U>,
     {

@@ -4,6 +4,8 @@ mod cast;
 mod host;
 mod resident;
 
+pub use self::cast::Cast;
+
 use ndarray::{Array, ArrayView, ArrayViewMut, Dimension};
 
 use super::element::{ResultIn, Scalar};

@@ -8,7 +8,7 @@
 //! `f64` are a reference of the same kind, with the unit roundoff of `f64`.
 
 use super::*;
-use crate::number::random;
+use crate::random::random;
 use crate::{Number, Real};
 use half::{bf16, f16};
 

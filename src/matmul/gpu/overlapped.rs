@@ -160,7 +160,7 @@ mod tests {
     use crate::matmul::gpu::host::in_sequence;
     use crate::matmul::input::Product;
     use crate::matmul::options::{Instructions, Precision};
-    use crate::number::random;
+    use crate::random::random;
     use crate::{Error, Number};
 
     /// The rows fill no pieces of 16 bytes, but those of the first panels do.

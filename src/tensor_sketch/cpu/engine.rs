@@ -207,7 +207,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::number::random;
+    use crate::random::random;
     use crate::tensor_sketch::fourier::error_bound;
     use crate::tensor_sketch::{binomial, reference};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use gridstride::matmul::{CastTo, MatMul, Scalar};
+use gridstride::matmul::{Cast, CastTo, MatMul, Scalar};
 use gridstride::{Device, Error, Result};
 use half::{bf16, f16};
 use ndarray::{Array1, Array3, ArrayView1};

@@ -20,7 +20,8 @@ const ZEROED_BY_A_THREAD: usize = 1 << 16;
 const COPIED_BY_A_THREAD: usize = 1 << 19;
 
 /// Returns zeros written by all threads: a single thread takes long to make fresh pages.
-pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
+#[doc(hidden)]
+pub fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
     let mut elements = Vec::new();
     reserve(&mut elements, length)?;
     let unwritten = &mut elements.spare_capacity_mut()[..length];
@@ -37,13 +38,15 @@ pub(crate) fn zeroed<T: Element>(length: usize) -> Result<Vec<T>> {
 }
 
 /// Returns zeros whose pages are made by the threads that first write to them.
-pub(crate) fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
+#[doc(hidden)]
+pub fn zeroed_lazily<T: Element>(length: usize) -> Result<Vec<T>> {
     require_available(bytes_of::<T>(length))?;
     zeroed_sparsely(length)
 }
 
 /// As [`zeroed_lazily`], but does not require memory for pages that are never written to.
-pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
+#[doc(hidden)]
+pub fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
     let elements = bytemuck::allocation::try_zeroed_vec(length);
     let elements = elements.map_err(|()| no_host_memory::<T>(length))?;
     prefer_large_pages(elements.as_ptr(), elements.capacity());
@@ -52,7 +55,8 @@ pub(crate) fn zeroed_sparsely<T: Element>(length: usize) -> Result<Vec<T>> {
 
 /// Changes the length of an array whose elements are not needed any more. A longer array gets new
 /// pages, made by the threads that first write to them.
-pub(crate) fn resize_lazily<T: Element>(elements: &mut Vec<T>, length: usize) -> Result<()> {
+#[doc(hidden)]
+pub fn resize_lazily<T: Element>(elements: &mut Vec<T>, length: usize) -> Result<()> {
     if length > elements.capacity() {
         // Frees the old memory first.
         *elements = Vec::new();
@@ -63,13 +67,15 @@ pub(crate) fn resize_lazily<T: Element>(elements: &mut Vec<T>, length: usize) ->
 }
 
 /// Returns several arrays as [`zeroed_lazily`], if the host has memory for all of them together.
-pub(crate) fn zeroed_columns<T: Element>(count: usize, length: usize) -> Result<Vec<Vec<T>>> {
+#[doc(hidden)]
+pub fn zeroed_columns<T: Element>(count: usize, length: usize) -> Result<Vec<Vec<T>>> {
     require_available(bytes_of::<T>(length).saturating_mul(count))?;
     (0..count).map(|_| zeroed_sparsely(length)).collect()
 }
 
 /// Copies bytes, with all threads if there are many.
-pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
+#[doc(hidden)]
+pub fn copy_bytes(from: &[u8], to: &mut [u8]) {
     if to.len() <= COPIED_BY_A_THREAD {
         to.copy_from_slice(from);
     } else {
@@ -80,7 +86,8 @@ pub(crate) fn copy_bytes(from: &[u8], to: &mut [u8]) {
 }
 
 /// Returns the elements of a view in row-major order, copied by all threads if there are many.
-pub(crate) fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<Vec<T>> {
+#[doc(hidden)]
+pub fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<Vec<T>> {
     let mut elements = zeroed_lazily(view.len())?;
     let target = ArrayViewMut::from_shape(view.raw_dim(), &mut elements);
     assign(target.expect("the view's length"), view);
@@ -88,7 +95,8 @@ pub(crate) fn packed<T: Element, D: Dimension>(view: &ArrayRef<T, D>) -> Result<
 }
 
 /// Copies the elements of a view to a view of the same shape, by all threads if there are many.
-pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
+#[doc(hidden)]
+pub fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from: &ArrayRef<T, D>) {
     if from.len() * size_of::<T>() <= COPIED_BY_A_THREAD {
         to.assign(from);
         return;
@@ -99,12 +107,15 @@ pub(crate) fn assign<T: Element, D: Dimension>(mut to: ArrayViewMut<T, D>, from:
     parallel::each(chunks, |(mut to, from)| to.assign(&from));
 }
 
-pub(crate) fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
+/// Returns a copy of elements.
+#[doc(hidden)]
+pub fn copied<T: Copy>(elements: &[T]) -> Result<Vec<T>> {
     collected(elements.iter().copied())
 }
 
 /// Appends copies of elements. After an error nothing has changed.
-pub(crate) fn append<T: Copy>(elements: &mut Vec<T>, more: &[T]) -> Result<()> {
+#[doc(hidden)]
+pub fn append<T: Copy>(elements: &mut Vec<T>, more: &[T]) -> Result<()> {
     reserve(elements, more.len())?;
     elements.extend_from_slice(more);
     Ok(())

@@ -10,7 +10,8 @@ use crate::Result;
 /// Dropping them waits for their work and for that of the handle's stream. Declare them after the
 /// buffers of the work, so that an error or a panic frees the buffers, and returns borrowed memory
 /// to the caller, only after the work.
-pub(crate) struct SideStreams {
+#[doc(hidden)]
+pub struct SideStreams {
     device: Device,
     handles: Vec<Device>,
     /// Whether the host has waited for all work.
@@ -19,7 +20,8 @@ pub(crate) struct SideStreams {
 
 impl Device {
     /// Returns no streams: see [`SideStreams::open`].
-    pub(crate) fn side_streams(&self) -> SideStreams {
+    #[doc(hidden)]
+    pub fn side_streams(&self) -> SideStreams {
         SideStreams {
             device: self.clone(),
             handles: vec![],
@@ -29,7 +31,8 @@ impl Device {
 
     /// Whether copies from and to these elements run beside kernels of other streams: on a GPU, if
     /// they are page-locked, and unless this thread records the handle's work in a graph.
-    pub(crate) fn copies_beside_kernels<T: Element>(&self, elements: &[T]) -> bool {
+    #[doc(hidden)]
+    pub fn copies_beside_kernels<T: Element>(&self, elements: &[T]) -> bool {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => false,
             Backend::Cuda(gpu) => {

@@ -130,6 +130,7 @@ pub fn recheck<R>(result: Result<R>, check: impl FnOnce() -> Result<()>) -> Resu
     result
 }
 
+/// Fails if there are no devices.
 pub fn require_devices(devices: &[Device], operation: &'static str) -> Result<()> {
     if !devices.is_empty() {
         return Ok(());

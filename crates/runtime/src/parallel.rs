@@ -15,7 +15,7 @@ use crate::Result;
 use crate::device::{Aside, collected, into_inner, lock};
 
 /// Calls `task` with each number below `tasks`. Neighbours are mostly called by the same thread.
-pub(crate) fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
+pub fn for_each(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     match tasks {
         0 => {}
         1 => task(0),
@@ -60,10 +60,7 @@ fn find_in<T: Send>(
 }
 
 /// Returns what `search` finds in the lowest task that finds something.
-pub(crate) fn find_first(
-    tasks: usize,
-    search: &(dyn Fn(usize) -> Option<usize> + Sync),
-) -> Option<usize> {
+pub fn find_first(tasks: usize, search: &(dyn Fn(usize) -> Option<usize> + Sync)) -> Option<usize> {
     find_in(for_each, tasks, search)
 }
 
@@ -73,7 +70,7 @@ fn try_in(run: Loop, tasks: usize, task: &(dyn Fn(usize) -> Result<()> + Sync)) 
 }
 
 /// Runs `a` and `b`, on two threads if one is idle.
-pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+pub fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     let _aside = Aside::new();
     rayon::join(a, b);
 }
@@ -82,10 +79,7 @@ pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
 ///
 /// Captures are recorded for each thread, so that calls of a device have to stay on theirs;
 /// [`join`] may move both.
-pub(crate) fn beside<A: Send, B>(
-    side: impl FnOnce() -> A + Send,
-    main: impl FnOnce() -> B,
-) -> (A, B) {
+pub fn beside<A: Send, B>(side: impl FnOnce() -> A + Send, main: impl FnOnce() -> B) -> (A, B) {
     let (mut side, mut main) = (Some(side), Some(main));
     let (mut from_side, mut from_main) = (None, None);
     run_beside(
@@ -105,13 +99,20 @@ fn run_beside(side: &mut (dyn FnMut() + Send), main: &mut dyn FnMut()) {
     });
 }
 
-pub(crate) fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
+/// Calls `task` with each item.
+///
+/// ```
+/// let mut elements = [1, 2, 3, 4, 5];
+/// gridstride_runtime::parallel::each(elements.chunks_mut(2), |chunk| chunk.reverse());
+/// assert_eq!(elements, [2, 1, 4, 3, 5]);
+/// ```
+pub fn each<T: Send>(items: impl IntoIterator<Item = T>, task: impl Fn(T) + Sync) {
     let items = Slots::full(items);
     for_each(items.len(), &|number| task(items.take(number)));
 }
 
 /// Calls `task` with each item. Returns the error of the first item that fails.
-pub(crate) fn try_each<T: Send>(
+pub fn try_each<T: Send>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
@@ -119,8 +120,8 @@ pub(crate) fn try_each<T: Send>(
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
-/// As [`try_each`], but in the order of [`for_each_in_order`].
-pub(crate) fn try_each_in_order<T: Send>(
+/// As [`try_each`], but starts the tasks in order: with the longest first, no thread is left alone at the end.
+pub fn try_each_in_order<T: Send>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
@@ -131,7 +132,7 @@ pub(crate) fn try_each_in_order<T: Send>(
 }
 
 /// Returns the results of `task` for all items, in order.
-pub(crate) fn map<T: Send, R: Send>(
+pub fn map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     task: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
@@ -144,7 +145,7 @@ pub(crate) fn map<T: Send, R: Send>(
 }
 
 /// As [`map`]. Returns the error of the first item that fails.
-pub(crate) fn try_map<T: Send, R: Send>(
+pub fn try_map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
@@ -158,9 +159,11 @@ pub(crate) fn try_map<T: Send, R: Send>(
 }
 
 /// The items of tasks, or their results, each behind a lock of its task.
-pub(crate) struct Slots<T>(Vec<Mutex<Option<T>>>);
+#[doc(hidden)]
+pub struct Slots<T>(Vec<Mutex<Option<T>>>);
 
 impl<T> Slots<T> {
+    /// Slots with an item each.
     pub fn full(items: impl IntoIterator<Item = T>) -> Self {
         let slots = items.into_iter().map(|item| Mutex::new(Some(item)));
         Slots(slots.collect())
@@ -174,24 +177,36 @@ impl<T> Slots<T> {
         collected((0..count).map(|_| Mutex::default())).map(Slots)
     }
 
+    /// `count` slots without an item.
     pub fn empty(count: usize) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(count, Mutex::default);
         Slots(slots)
     }
 
+    /// Returns the number of slots.
+    #[expect(clippy::len_without_is_empty, reason = "tasks are numbered below it")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Takes an item out.
+    ///
+    /// # Panics
+    /// Panics if the slot has no item.
     pub fn take(&self, number: usize) -> T {
         lock(&self.0[number]).take().expect("taken once")
     }
 
+    /// Puts an item in.
     pub fn put(&self, number: usize, value: T) {
         *lock(&self.0[number]) = Some(value);
     }
 
+    /// Returns all items.
+    ///
+    /// # Panics
+    /// Panics if a slot has no item.
     pub fn into_vec(self) -> Vec<T> {
         let value = |slot: Mutex<Option<T>>| into_inner(slot).expect("every task has run");
         self.0.into_iter().map(value).collect()
@@ -199,13 +214,14 @@ impl<T> Slots<T> {
 }
 
 /// Returns the range of a chunk of `size` elements among `length` elements.
-pub(crate) fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
+#[inline]
+pub fn chunk(number: usize, size: usize, length: usize) -> Range<usize> {
     let start = number * size;
     start..length.min(start + size)
 }
 
 /// Returns the axis along which to cut an array, and the length of chunks of `elements` elements.
-pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
+pub fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
     let lengths = shape.iter().enumerate();
     let longest = lengths.max_by_key(|(_, length)| **length);
     let (axis, &length) = longest.unwrap_or((0, &1));
@@ -214,13 +230,17 @@ pub(crate) fn cut(shape: &[usize], elements: usize) -> (Axis, usize) {
 }
 
 /// Values that tasks borrow: one for each task that runs at the same time.
-pub(crate) struct Scratch<S>(Mutex<Vec<S>>);
+#[doc(hidden)]
+pub struct Scratch<S>(Mutex<Vec<S>>);
 
 impl<S: Default> Scratch<S> {
+    /// No values yet; tasks make them.
+    #[expect(clippy::new_without_default, reason = "as `Slots`, which has none")]
     pub fn new() -> Self {
         Scratch(Mutex::new(Vec::new()))
     }
 
+    /// Runs `work` with a value that no other task has.
     pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> R {
         let mut scratch = lock(&self.0).pop().unwrap_or_default();
         let result = work(&mut scratch);
@@ -229,19 +249,20 @@ impl<S: Default> Scratch<S> {
     }
 }
 
-pub(crate) fn sort(numbers: &mut [u64]) {
+/// Sorts numbers.
+pub fn sort(numbers: &mut [u64]) {
     let _aside = Aside::new();
     numbers.par_sort_unstable();
 }
 
 /// Sorts numbers by some of their bits, stably.
-pub(crate) fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
+pub fn sort_by_bits(numbers: &mut [u64], bits: Range<u32>) {
     let (mask, _aside) = (mask(&bits), Aside::new());
     numbers.par_sort_by_key(|number| number & mask);
 }
 
 /// Sorts pairs by some of the bits of their first number, stably.
-pub(crate) fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
+pub fn sort_pairs_by_bits(pairs: &mut [[u64; 2]], bits: Range<u32>) {
     let (mask, _aside) = (mask(&bits), Aside::new());
     pairs.par_sort_by_key(|pair| pair[0] & mask);
 }

@@ -123,7 +123,8 @@ impl Device {
     }
 
     /// Returns the number of a GPU's multiprocessors, or of the threads that the CPU runs at once.
-    pub(crate) fn processors(&self) -> usize {
+    #[doc(hidden)]
+    pub fn processors(&self) -> usize {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => rayon::current_num_threads(),
             Backend::Cuda(gpu) => gpu.properties().multiprocessors,
@@ -131,7 +132,8 @@ impl Device {
     }
 
     /// Returns the compute capability of a GPU, or the one whose limits the simulator has.
-    pub(crate) fn compute_capability(&self) -> (u32, u32) {
+    #[doc(hidden)]
+    pub fn compute_capability(&self) -> (u32, u32) {
         match &self.backend {
             Backend::Cpu | Backend::Simulator(_) => (9, 0),
             Backend::Cuda(gpu) => gpu.properties().compute_capability,
@@ -139,7 +141,8 @@ impl Device {
     }
 
     /// Returns the most bytes of shared memory that one block can have; `None` for the CPU.
-    pub(crate) fn shared_memory_per_block(&self) -> Option<u32> {
+    #[doc(hidden)]
+    pub fn shared_memory_per_block(&self) -> Option<u32> {
         match &self.backend {
             Backend::Cpu => None,
             Backend::Simulator(simulator) => Some(simulator.shared_memory_per_block()),
@@ -148,7 +151,8 @@ impl Device {
     }
 
     /// Returns the memory in which buffers of this device are allocated.
-    pub(crate) fn memory_kind(&self) -> MemoryKind {
+    #[doc(hidden)]
+    pub fn memory_kind(&self) -> MemoryKind {
         match (self.kind(), &self.limit) {
             (DeviceKind::Cpu | DeviceKind::Simulator, None) => MemoryKind::Host,
             _ => MemoryKind::Device(self.id()),
@@ -246,7 +250,8 @@ impl Device {
     }
 
     /// Fails unless `other` is this device.
-    pub(crate) fn require_same(&self, other: &Device, operation: &'static str) -> Result<()> {
+    #[doc(hidden)]
+    pub fn require_same(&self, other: &Device, operation: &'static str) -> Result<()> {
         if self.same_as(other) {
             return Ok(());
         }
@@ -346,24 +351,28 @@ impl Device {
     }
 
     /// Returns the bytes of the limit that are not in use.
-    pub(crate) fn limit_left(&self) -> Option<u64> {
+    #[doc(hidden)]
+    pub fn limit_left(&self) -> Option<u64> {
         Some(self.memory_limit()? - self.memory_used()?)
     }
 
     /// Returns the error of an allocation of `requested` bytes when the limit leaves `free` bytes.
-    pub(crate) fn beyond_limit(&self, requested: u64, free: u64) -> Error {
+    #[doc(hidden)]
+    pub fn beyond_limit(&self, requested: u64, free: u64) -> Error {
         let state = self.memory_limit().map(|total| MemoryState { free, total });
         no_memory(self.memory_kind(), requested, state)
     }
 
     /// Whether both are handles to the same device, with the same limit or none.
-    pub(crate) fn shares_limit(&self, other: &Device) -> bool {
+    #[doc(hidden)]
+    pub fn shares_limit(&self, other: &Device) -> bool {
         let limit = |device: &Device| device.limit.as_ref().map(Arc::as_ptr);
         limit(self) == limit(other) && self.same_as(other)
     }
 
     /// Returns the bytes available for allocations: the rest of the limit, or a GPU's memory.
-    pub(crate) fn memory_budget(&self) -> Option<u64> {
+    #[doc(hidden)]
+    pub fn memory_budget(&self) -> Option<u64> {
         match &self.backend {
             Backend::Cpu => None,
             Backend::Simulator(_) => self.limit_left(),

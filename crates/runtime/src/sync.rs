@@ -5,13 +5,13 @@
 //! shuttle's locks work only inside of a model.
 
 #[cfg(not(all(test, shuttle)))]
-pub(crate) use std::{
+pub use std::{
     sync::{Condvar, Mutex, MutexGuard, atomic},
     thread,
 };
 
 #[cfg(all(test, shuttle))]
-pub(crate) use shuttle::{
+pub use shuttle::{
     sync::{Condvar, Mutex, MutexGuard, atomic},
     thread,
 };

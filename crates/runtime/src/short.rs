@@ -7,7 +7,7 @@ const SHOWN: usize = 16;
 
 /// Formats a slice for `Debug`: all elements if they are few, else the first and the number of all.
 /// Printing a large array would take megabytes, as a panic with its message would.
-pub(crate) struct Short<'a, T>(pub &'a [T]);
+pub struct Short<'a, T>(pub &'a [T]);
 
 impl<T: fmt::Debug> fmt::Debug for Short<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use crate::device::Element;
 
-/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` also
-/// [`half`](crate::half)'s `f16` and `bf16`.
+/// A type of numbers: `f32`, `f64`, `i32`, and with the feature `matmul` of gridstride (here: `half`)
+/// also `f16` and `bf16` of the crate half.
 ///
 /// Each kernel takes some of these types, and has its own trait for further properties. Sealed.
 pub trait Number: Element + PartialOrd + Debug + sealed::Sealed {
@@ -33,76 +33,6 @@ pub trait Real: Number {
     const UNIT_ROUNDOFF: f64;
 }
 
-/// `f32` or `f64`, for functions that are generic over the type of all kernels' numbers: a `Float` is
-/// an element of matrices, sketches and rows, a coordinate of boxes and a value of time series.
-///
-/// For each kernel that is compiled, the trait implies the kernel's own:
-/// [`matmul::Sum`](crate::matmul::Sum) and [`matmul::Scalar`](crate::matmul::Scalar),
-/// [`distances::Component`](crate::distances::Component),
-/// [`box_overlap::Coordinate`](crate::box_overlap::Coordinate),
-/// [`time_series::Value`](crate::time_series::Value) and
-/// [`tensor_sketch::Entry`](crate::tensor_sketch::Entry). Sealed.
-///
-/// ```
-/// # #[cfg(all(feature = "matmul", feature = "distances"))] {
-/// use gridstride::{Device, Float, Result, distances::pairwise, matmul::matmul};
-/// use ndarray::{Array2, ArrayView2, array};
-///
-/// /// Returns the distances of rows after a projection: N×D · D×K, then N×N.
-/// fn projected<T: Float>(
-///     device: &Device,
-///     rows: ArrayView2<T>,
-///     projection: ArrayView2<T>,
-/// ) -> Result<Array2<f64>> {
-///     let projected = matmul(device, rows, projection)?;
-///     pairwise(device, projected.view())
-/// }
-///
-/// let (rows, projection) = (array![[1.0, 9.0], [4.0, 7.0]], array![[1.0], [0.0]]);
-/// let device = Device::auto();
-/// let distances = projected(&device, rows.view(), projection.view())?;
-/// assert_eq!(distances, array![[0.0, 3.0], [3.0, 0.0]]);
-/// let (rows, projection) = (rows.mapv(|x| x as f32), projection.mapv(|x| x as f32));
-/// assert_eq!(projected(&device, rows.view(), projection.view())?, distances);
-/// # }
-/// # Ok::<(), gridstride::Error>(())
-/// ```
-pub trait Float:
-    Real
-    + kernels::BoxOverlap
-    + kernels::Distances
-    + kernels::MatMul
-    + kernels::TensorSketch
-    + kernels::TimeSeries
-{
-}
-
-impl Float for f32 {}
-impl Float for f64 {}
-
-/// What [`Float`] implies for each kernel: the kernel's trait, or nothing in builds without it.
-mod kernels {
-    macro_rules! implied {
-        ($($feature:literal $kernel:ident: $bound:path;)*) => {$(
-            #[cfg(feature = $feature)]
-            pub trait $kernel: $bound {}
-            #[cfg(feature = $feature)]
-            impl<T: $bound> $kernel for T {}
-            #[cfg(not(feature = $feature))]
-            pub trait $kernel {}
-            #[cfg(not(feature = $feature))]
-            impl<T> $kernel for T {}
-        )*};
-    }
-    implied! {
-        "box-overlap" BoxOverlap: crate::box_overlap::Coordinate;
-        "distances" Distances: crate::distances::Component;
-        "matmul" MatMul: crate::matmul::Sum;
-        "tensor-sketch" TensorSketch: crate::tensor_sketch::Entry;
-        "time-series" TimeSeries: crate::time_series::Value;
-    }
-}
-
 mod sealed {
     pub trait Sealed {}
 }
@@ -114,10 +44,12 @@ macro_rules! numbers {
         impl Number for $type {
             const NAME: &'static str = stringify!($type);
 
+            #[inline]
             fn to_f64(self) -> f64 {
                 self.into()
             }
 
+            #[inline]
             fn from_f64($value: f64) -> $type {
                 $from
             }
@@ -130,7 +62,7 @@ numbers! {
     i32: |value| value.round_ties_even() as i32;
 }
 
-#[cfg(feature = "matmul")]
+#[cfg(feature = "half")]
 mod half_precision {
     use half::{bf16, f16};
 
@@ -189,15 +121,4 @@ impl Real for f32 {
 
 impl Real for f64 {
     const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
-}
-
-/// Returns a linear congruential generator for tests, whose upper bits are pseudo-random.
-#[cfg(test)]
-pub fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed;
-    move || {
-        state =
-            (state.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1_442_695_040_888_963_407);
-        state
-    }
 }

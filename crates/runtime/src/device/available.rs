@@ -22,6 +22,7 @@ pub struct MemoryState {
 
 /// Refuses allocations of `bytes` bytes in all if the machine, or the process's control group, has
 /// less memory left.
+#[doc(hidden)]
 pub fn require_available(bytes: usize) -> Result<()> {
     let bytes = bytes as u64;
     match bytes < LARGE {

@@ -11,7 +11,7 @@ use crate::{Device, Error, Result};
 
 /// Checks that `offsets` begins with 0, never decreases, and ends with `count`, the number of
 /// `elements`, which is their plural.
-pub(crate) fn check(
+pub fn check(
     operation: &'static str,
     offsets: &[usize],
     count: usize,
@@ -44,7 +44,7 @@ pub(crate) fn check(
 }
 
 /// Copies offsets to a device, where they have 64 bits.
-pub(crate) fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
+pub fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> {
     #[cfg(target_pointer_width = "64")]
     let wide: &[u64] = bytemuck::cast_slice(offsets);
     #[cfg(not(target_pointer_width = "64"))]
@@ -54,7 +54,7 @@ pub(crate) fn upload(device: &Device, offsets: &[usize]) -> Result<Buffer<u64>> 
 
 /// Copies offsets from a device.
 #[cfg(target_pointer_width = "64")]
-pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+pub fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
     let copy = zeroed_lazily::<usize>(offsets.len());
     let mut copy = copy.during("copy from a buffer")?;
     offsets.copy_to(bytemuck::cast_slice_mut(&mut copy))?;
@@ -63,7 +63,7 @@ pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
 
 /// Copies offsets from a device.
 #[cfg(not(target_pointer_width = "64"))]
-pub(crate) fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
+pub fn download(offsets: &Buffer<u64>) -> Result<Vec<usize>> {
     let wide = offsets.to_vec()?;
     collected(wide.into_iter().map(|offset| offset as usize))
 }

@@ -11,7 +11,8 @@ use std::ops::Deref;
 const UPLOAD: &str = "upload of an array";
 
 /// Whether an array can have this shape: ndarray limits the product of all axes longer than 0.
-pub(crate) fn is_countable(shape: &[usize]) -> bool {
+#[doc(hidden)]
+pub fn is_countable(shape: &[usize]) -> bool {
     let mut axes = shape.iter().filter(|&&axis| axis > 0);
     let product = axes.try_fold(1usize, |product, &axis| product.checked_mul(axis));
     product.is_some_and(|product| product <= isize::MAX as usize)
@@ -177,7 +178,8 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
     }
 
     /// Returns the buffer itself, which the caller must not exchange for one of another length.
-    pub(crate) fn inner_mut(&mut self) -> &mut Buffer<T> {
+    #[doc(hidden)]
+    pub fn inner_mut(&mut self) -> &mut Buffer<T> {
         &mut self.buffer
     }
 

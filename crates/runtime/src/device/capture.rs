@@ -113,9 +113,12 @@ impl Drop for Capturing {
 ///
 /// A thread that waits for tasks of rayon runs tasks of other calls meanwhile, whose work is no part
 /// of the capture.
+#[doc(hidden)]
 pub struct Aside(Option<Capture>);
 
 impl Aside {
+    /// Sets the capture aside, if this thread has one.
+    #[expect(clippy::new_without_default, reason = "a guard has no default")]
     pub fn new() -> Aside {
         Aside(PRESENT.try_with(RefCell::take).ok().flatten())
     }
@@ -154,6 +157,7 @@ pub fn records(device: &Device) -> bool {
 
 /// Fails if this thread records the work of `device`: the operation waits for work, or its effects
 /// are not the stream's alone.
+#[doc(hidden)]
 pub fn refuse(device: &Device, operation: &str) -> Result<()> {
     let error = || {
         let message = format!(

@@ -136,7 +136,8 @@ impl fmt::Debug for Error {
 
 impl Error {
     /// Returns an [`Error::InvalidInput`] about an argument as a whole.
-    pub(crate) fn input(operation: &'static str, message: impl Into<String>) -> Error {
+    #[doc(hidden)]
+    pub fn input(operation: &'static str, message: impl Into<String>) -> Error {
         Error::InvalidInput {
             operation,
             index: None,
@@ -146,7 +147,8 @@ impl Error {
     }
 
     /// Returns an [`Error::InvalidInput`] about one element `of` an argument, such as `rows`.
-    pub(crate) fn input_at(
+    #[doc(hidden)]
+    pub fn input_at(
         operation: &'static str,
         of: &'static str,
         index: usize,
@@ -161,7 +163,8 @@ impl Error {
     }
 
     /// Names the public operation in memory errors. Other errors name it where they are made.
-    pub(crate) fn during(mut self, name: &'static str) -> Error {
+    #[doc(hidden)]
+    pub fn during(mut self, name: &'static str) -> Error {
         if let Error::Allocation { operation, .. } = &mut self {
             *operation = name;
         }
@@ -172,7 +175,8 @@ impl Error {
     ///
     /// # Panics
     /// Panics if the error is not about memory.
-    pub(crate) fn same_shortage(&self) -> Error {
+    #[doc(hidden)]
+    pub fn same_shortage(&self) -> Error {
         match *self {
             Error::Allocation {
                 operation,
@@ -193,7 +197,7 @@ impl Error {
 }
 
 /// [`Error::during`] for results.
-pub(crate) trait During {
+pub trait During {
     /// Names the public operation if the error is about memory.
     fn during(self, operation: &'static str) -> Self;
 }

@@ -235,14 +235,16 @@ impl<'a, T: Element, D: Dimension> DeviceView<'a, T, D> {
     }
 
     /// Returns the buffer, the index of the first element, the shape and the strides.
-    pub(crate) fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
+    #[doc(hidden)]
+    pub fn parts(self) -> (&'a Buffer<T>, usize, D, D) {
         (self.buffer, self.start, self.shape, self.strides)
     }
 }
 
 impl<'a, T: Element> DeviceView<'a, T, Ix1> {
     /// Returns a view of the elements `start..start + len` of a buffer.
-    pub(crate) fn part(buffer: &'a Buffer<T>, start: usize, len: usize) -> Self {
+    #[doc(hidden)]
+    pub fn part(buffer: &'a Buffer<T>, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= buffer.len());
         DeviceView {
             buffer,

@@ -55,7 +55,6 @@ mod constant;
 mod cuda;
 mod driver;
 mod element;
-#[cfg(all(test, feature = "simulator"))]
 mod for_tests;
 mod gate;
 mod graph;
@@ -84,33 +83,36 @@ mod uploads;
 mod view;
 mod workspace;
 
-pub(crate) use array::is_countable;
 pub use array::{BufferMut, DeviceArray};
-pub(crate) use available::require_available;
 pub use buffer::Buffer;
-pub(crate) use capture::{Aside, refuse as refuse_capture};
 pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
-#[cfg(all(test, feature = "simulator"))]
-pub(crate) use for_tests::device_for_tests;
 pub use graph::Graph;
 pub use handle::Device;
-pub(crate) use host_memory::{
-    append, assign, copied, copy_bytes, packed, resize_lazily, zeroed, zeroed_columns,
-    zeroed_lazily, zeroed_sparsely,
-};
 pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
-pub(crate) use lock::{Unshared, into_inner, lock};
 pub use module::{Image, Module};
 pub use occupancy::Occupancy;
 pub use pinned::PinnedBuffer;
-pub(crate) use reserve::{collected, reserve, room_to_sort};
 pub use set::DeviceSet;
-pub(crate) use side_streams::SideStreams;
 pub use stream::{Event, Stream, StreamScope};
-pub(crate) use uploads::Uploads;
 pub use view::DeviceView;
-pub(crate) use workspace::workspace;
+
+// For the kernel crates: see the crate's documentation.
+pub use crate::workspace;
+pub use array::is_countable;
+pub use available::require_available;
+pub use capture::{Aside, refuse as refuse_capture};
+pub use for_tests::cpu_and_gpu;
+#[cfg(feature = "simulator")]
+pub use for_tests::device_for_tests;
+pub use host_memory::{
+    append, assign, copied, copy_bytes, packed, resize_lazily, zeroed, zeroed_columns,
+    zeroed_lazily, zeroed_sparsely,
+};
+pub use lock::{Unshared, into_inner, lock};
+pub use reserve::{collected, reserve, room_to_sort};
+pub use side_streams::SideStreams;
+pub use uploads::Uploads;
 
 #[doc(inline)]
 pub use cuda_std::host::{Dim3, LaunchConfig};

@@ -5,6 +5,8 @@
 /// `struct Sorting(rows: usize) { keys: u64 = rows, counts: u32 = 256 * rows.div_ceil(2048) }` has
 /// the functions `Sorting::allocate(&device, rows)?` and `Sorting::bytes(rows)`. The struct may
 /// have a type parameter with a bound, as in `struct Sums<T: Number>(rows: usize)`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! workspace {
     (
         $(#[$attribute:meta])*
@@ -35,8 +37,6 @@ macro_rules! workspace {
         }
     };
 }
-
-pub(crate) use workspace;
 
 #[cfg(all(test, feature = "simulator"))]
 mod tests {

@@ -297,7 +297,8 @@ impl<T: Element> Buffer<T> {
     /// # Safety
     /// The streams of both buffers wait for the stream of `on` before they write to the buffers or
     /// free them: see [`Device::ordered_with`].
-    pub(crate) unsafe fn start_copy_of(
+    #[doc(hidden)]
+    pub unsafe fn start_copy_of(
         &mut self,
         on: &Device,
         source: &Buffer<T>,
@@ -313,7 +314,8 @@ impl<T: Element> Buffer<T> {
     ///
     /// # Safety
     /// As of [`start_copy_of`](Self::start_copy_of).
-    pub(crate) unsafe fn start_copy_of_range(
+    #[doc(hidden)]
+    pub unsafe fn start_copy_of_range(
         &mut self,
         on: &Device,
         source: &Buffer<T>,
@@ -355,7 +357,8 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Copies the elements from `start` on into `target` and waits.
-    pub(crate) fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
+    #[doc(hidden)]
+    pub fn copy_part_to(&self, start: usize, target: &mut [T]) -> Result<()> {
         assert!(start + target.len() <= self.length);
         if let Place::Cuda(allocation) = &self.memory.place {
             capture::refuse(&self.device, COPY_FROM)?;
@@ -372,7 +375,8 @@ impl<T: Element> Buffer<T> {
     /// # Safety
     /// Until the stream of `on` has done this, `source` does not change. The buffer's own stream
     /// waits for that before it frees the memory.
-    pub(crate) unsafe fn start_copy_from(
+    #[doc(hidden)]
+    pub unsafe fn start_copy_from(
         &mut self,
         on: &Device,
         start: usize,
@@ -404,12 +408,8 @@ impl<T: Element> Buffer<T> {
     /// # Safety
     /// Until the stream of `on` has done this, nothing else accesses `target`. The buffer's own
     /// stream waits for that before it frees the memory.
-    pub(crate) unsafe fn start_copy_to(
-        &self,
-        on: &Device,
-        start: usize,
-        target: &mut [T],
-    ) -> Result<()> {
+    #[doc(hidden)]
+    pub unsafe fn start_copy_to(&self, on: &Device, start: usize, target: &mut [T]) -> Result<()> {
         assert!(start + target.len() <= self.length);
         capture::refuse(on, COPY_FROM)?;
         let first_byte = start * size_of::<T>();
@@ -441,7 +441,8 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Shortens the buffer to its first `len` elements, in the same memory.
-    pub(crate) fn truncated(self, len: usize) -> Buffer<T> {
+    #[doc(hidden)]
+    pub fn truncated(self, len: usize) -> Buffer<T> {
         Buffer {
             length: len.min(self.length),
             ..self
@@ -449,7 +450,8 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Copies the first `N` elements to the host, with zeros for missing ones.
-    pub(crate) fn first<const N: usize>(&self) -> Result<[T; N]> {
+    #[doc(hidden)]
+    pub fn first<const N: usize>(&self) -> Result<[T; N]> {
         let mut elements = [T::zeroed(); N];
         self.copy_part_to(0, &mut elements[..N.min(self.length)])?;
         Ok(elements)

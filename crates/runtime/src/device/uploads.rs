@@ -9,7 +9,8 @@ use crate::sync::Mutex;
 
 /// Copies the arrays of a call to its device. The host goes on, while a GPU does earlier work of
 /// the call and then copies from page-locked memory.
-pub(crate) struct Uploads {
+#[doc(hidden)]
+pub struct Uploads {
     device: Device,
     /// `None` if copies to the device have finished when they return.
     later: Option<Mutex<cuda::Uploads>>,
@@ -17,7 +18,8 @@ pub(crate) struct Uploads {
 
 impl Device {
     /// Returns what uploads the arrays of a call. It locks memory for the first that needs it.
-    pub(crate) fn uploads(&self) -> Uploads {
+    #[doc(hidden)]
+    pub fn uploads(&self) -> Uploads {
         Uploads {
             device: self.clone(),
             later: match &self.backend {
@@ -79,24 +81,15 @@ impl Uploads {
 }
 
 #[cfg(test)]
-impl Device {
-    /// Returns the CPU and a GPU, if there is one: with `GRIDSTRIDE_REQUIRE_CUDA` there has to be.
-    pub(crate) fn cpu_and_gpu() -> impl Iterator<Item = Device> {
-        let gpu = Device::cuda(0);
-        assert!(gpu.is_ok() || std::env::var_os("GRIDSTRIDE_REQUIRE_CUDA").is_none());
-        [Ok(Device::cpu()), gpu].into_iter().flatten()
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::cpu_and_gpu;
 
     /// Arrays around the limits of slots and blocks arrive, also from blocks that are used again.
     #[test]
     #[cfg_attr(miri, ignore = "too many bytes for an interpreter")]
     fn arrays_of_all_lengths_arrive() {
-        for device in Device::cpu_and_gpu() {
+        for device in cpu_and_gpu() {
             for _ in 0..2 {
                 let uploads = device.uploads();
                 let (mut uploaded, mut numbered, mut spare) = (vec![], vec![], vec![]);

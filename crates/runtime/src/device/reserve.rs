@@ -4,15 +4,19 @@ use super::available::no_memory;
 use super::{MemoryKind, require_available};
 use crate::{Error, Result};
 
-pub(crate) fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+/// Collects elements into a vector of just their number.
+#[doc(hidden)]
+pub fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut all = Vec::new();
     reserve(&mut all, elements.len())?;
     all.extend(elements);
     Ok(all)
 }
 
+/// Makes room for `more` elements.
 #[inline]
-pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
+#[doc(hidden)]
+pub fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
     let capacity = elements.capacity();
     if more <= capacity - elements.len() {
         return Ok(());
@@ -37,7 +41,8 @@ pub(crate) fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
 
 /// Checks that there is memory for a stable sort by rayon, which takes the elements' size again,
 /// and aborts the process otherwise.
-pub(crate) fn room_to_sort<T>(elements: &[T]) -> Result<()> {
+#[doc(hidden)]
+pub fn room_to_sort<T>(elements: &[T]) -> Result<()> {
     reserve(&mut Vec::<T>::new(), elements.len())
 }
 

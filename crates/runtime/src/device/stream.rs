@@ -80,7 +80,8 @@ impl Device {
     ///
     /// Does nothing for handles on the same stream, on the CPU and in the simulator. All handles
     /// must be handles to the same device.
-    pub(crate) fn ordered_with(&self, others: &[&Device]) -> Result<Ordered> {
+    #[doc(hidden)]
+    pub fn ordered_with(&self, others: &[&Device]) -> Result<Ordered> {
         let mut ordered = Ordered::default();
         if capture::order_with(self, others) {
             return Ok(ordered);
@@ -164,7 +165,7 @@ impl<T: Element, D: Dimension> DeviceArray<T, D> {
 /// Orders work on one stream with the work of others: see [`Device::ordered_with`].
 #[derive(Default)]
 #[must_use = "the order ends when the guard is dropped"]
-pub(crate) struct Ordered {
+pub struct Ordered {
     /// The executing handle, and a handle that waits for it.
     pairs: Vec<(Gpu, Gpu)>,
 }
@@ -225,7 +226,8 @@ impl Stream {
     }
 
     /// Whether [`synchronize`](Self::synchronize) returns at once, possibly with an error.
-    pub(crate) fn is_idle(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_idle(&self) -> bool {
         match &self.device.backend {
             Backend::Cpu | Backend::Simulator(_) => true,
             Backend::Cuda(gpu) => gpu.stream().is_idle(),

@@ -1,0 +1,50 @@
+//! What kernel libraries build on: devices, memory, streams and launches, partitions of work, and
+//! parallel loops.
+//!
+//! The kernels of [gridstride](https://docs.rs/gridstride) are written on this crate, and their
+//! users meet it as `gridstride::device`, `gridstride::Error` and so on. Who writes a program with
+//! kernels takes `gridstride` without its kernels (`default-features = false`), which re-exports all
+//! that a program needs; who writes a library of kernels, whose calls work on any set of devices and
+//! within little memory, takes this crate.
+//!
+//! - [`device`]: CPU, GPUs and the simulator behind one type, [`Device`]; buffers, arrays and views,
+//!   streams and events, graphs, modules of PTX.
+//! - [`partition`]: how a call runs over several devices, and over more data than a device has
+//!   memory for.
+//! - [`parallel`]: the loops of CPU versions over all threads.
+//! - [`Number`] and [`Real`]: the types of elements. [`choice!`]: options with named values.
+//!
+//! # Features
+//! `cuda` adds NVIDIA GPUs and `simulator` the simulator; without them the only device is the CPU.
+//! `half` adds numbers of half precision, `serde` serializes options, and `race-detector` is the
+//! simulator's race detector, with a compiler wrapper.
+//!
+//! # Hidden items
+//! Items without documentation here serve the kernel crates of gridstride: they may change in any
+//! release.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod by_name;
+mod choice;
+pub mod device;
+#[doc(hidden)]
+pub mod error;
+mod number;
+#[doc(hidden)]
+pub mod offsets;
+pub mod parallel;
+pub mod partition;
+#[doc(hidden)]
+pub mod random;
+#[doc(hidden)]
+pub mod short;
+mod sync;
+
+pub use choice::Choice;
+pub use device::{Device, DeviceSet};
+pub use error::{Error, LoadError, Result};
+pub use number::{Number, Real};
+/// For `serialize_by_name!` in other crates.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde as __serde;
