@@ -9,6 +9,7 @@ mod guide;
 mod ptx;
 mod safety;
 mod serialized;
+mod skeleton;
 
 #[cfg(all(target_os = "linux", feature = "cuda"))]
 use test_support as common;

@@ -34,7 +34,7 @@ fn is_pointer(text: &str) -> bool {
 }
 
 /// Calls `visit` with the sources below a folder. Paths are relative to `root`.
-fn sources(root: &Path, folder: &Path, visit: &mut impl FnMut(&str, &str)) {
+pub fn sources(root: &Path, folder: &Path, visit: &mut impl FnMut(&str, &str)) {
     let mut entries: Vec<_> = fs::read_dir(folder)
         .expect("the folder can be read")
         .map(|entry| entry.expect("the entry can be read").path())
