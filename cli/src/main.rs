@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::builder::UnknownArgumentValueParser;
 use clap::{Arg, Parser, Subcommand};
+use files::{boxes, points};
 use program::Global;
 
 /// Tensor sketches, distances, overlapping boxes, matrix products and time series, on GPUs.
@@ -81,12 +82,13 @@ impl Command {
     }
 }
 
-/// Says what to write instead of options that are called as columns, for which clap would suggest
-/// others, and instead of the former subcommand `ladder`.
+/// Says what to write instead of options with the names of roles of columns, for which clap would
+/// suggest other options, and instead of the former subcommand `ladder`.
 fn with_hints(command: clap::Command) -> clap::Command {
-    let hint = |role: &'static str, id: &'static str| {
+    let hint = |role: &'static str| {
         let hint = format!("'--columns {role}=NAME' reads the column NAME as {role}");
-        Arg::new(id)
+        // An argument may have the name of a role.
+        Arg::new(&*format!("{role}_column").leak())
             .long(role)
             .hide(true)
             .num_args(0..=1)
@@ -100,14 +102,14 @@ fn with_hints(command: clap::Command) -> clap::Command {
             .allow_hyphen_values(true)
             .value_parser(UnknownArgumentValueParser::suggest(ladders)),
     );
-    let command = command.subcommand(ladder);
-    command.mut_subcommand("time-series", |command| {
-        command.args([
-            hint("series", "series_column"),
-            hint("timestamp", "timestamp_column"),
-            hint("value", "value_column"),
-        ])
-    })
+    command
+        .subcommand(ladder)
+        .mut_subcommand("time-series", |command| {
+            command.args(points::ROLES.map(hint))
+        })
+        .mut_subcommand("box-overlap", |command| {
+            command.args(boxes::ROLES.map(hint))
+        })
 }
 
 fn main() -> ExitCode {

@@ -24,9 +24,9 @@ struct Input<'a> {
 /// Timestamps and bits of values.
 type Points = Vec<(i64, u64)>;
 
-/// The points of each series by its name, one record after the other; `None` if the text is
+/// The points of each series by its names, one record after the other; `None` if the text is
 /// refused.
-fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> {
+fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<Vec<String>, Points>> {
     let mut reader = sequential(text, b',').ok()?;
     let (mut header, mut record) = (ByteRecord::new(), ByteRecord::new());
     if !reader.next(&mut header).ok()? {
@@ -37,9 +37,14 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
     let place = |name| column(&header, name).ok();
     let (timestamps, values) = (place("timestamp")??, place("value")??);
     let names = place("series")?;
-    let mut series = BTreeMap::<String, Points>::new();
-    if names.is_none() {
-        series.insert(String::new(), Vec::new());
+    let column = match names {
+        Some(_) => place("column")?,
+        None => None,
+    };
+    let names: Vec<_> = names.into_iter().chain(column).collect();
+    let mut series = BTreeMap::<Vec<String>, Points>::new();
+    if names.is_empty() {
+        series.insert(Vec::new(), Vec::new());
     }
     let mut start = header.position().expect("each record has one").byte() as usize;
     while reader.next(&mut record).ok()? {
@@ -50,11 +55,10 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<String, Points>> 
         let value = value::parse(record[values].trim_ascii()).ok()?;
         let end = record.position().expect("each record has one").byte() as usize;
         let read = &text[mem::replace(&mut start, end)..end.min(text.len())];
-        let name = names.map_or(Vec::new(), |place| {
-            comparison::names(read, b',').swap_remove(place)
-        });
-        let points = series.entry(String::from_utf8(name).ok()?);
-        let points = points.or_default();
+        let cells = comparison::names(read, b',');
+        let name = names.iter().map(|&place| cells[place].clone());
+        let name = name.map(String::from_utf8).collect::<Result<_, _>>();
+        let points = series.entry(name.ok()?).or_default();
         let latest = points.last().map_or(i64::MIN, |(timestamp, _)| *timestamp);
         if demands.order && timestamp < latest || timestamp < demands.lowest {
             return None;
@@ -78,10 +82,14 @@ fuzz_target!(|input: Input| {
     let found = rows.ok().map(|rows| {
         let points = rows.group().expect("memory suffices");
         assert_eq!(points.offsets.last(), Some(&points.len()));
-        let names = points.names.clone().unwrap_or_else(|| vec![String::new()]);
-        assert_eq!(names.len(), points.series_count());
-        let series = names.into_iter().zip(points.offsets.windows(2));
-        let series = series.map(|(name, range)| {
+        let columns = [&points.names, &points.columns].into_iter().flatten();
+        let columns: Vec<_> = columns.collect();
+        for names in &columns {
+            assert_eq!(names.len(), points.series_count());
+        }
+        let series = points.offsets.windows(2).enumerate();
+        let series = series.map(|(index, range)| {
+            let name = columns.iter().map(|names| names[index].clone()).collect();
             let range = range[0]..range[1];
             let values = points.values[0][range.clone()]
                 .iter()
@@ -89,7 +97,7 @@ fuzz_target!(|input: Input| {
             let timestamps = points.timestamps[range].iter().copied();
             (name, timestamps.zip(values).collect())
         });
-        series.collect::<BTreeMap<String, Points>>()
+        series.collect::<BTreeMap<Vec<String>, Points>>()
     });
     assert_eq!(found, expected(input.text, &demands));
 });

@@ -78,8 +78,8 @@ pub trait BucketState: Statistics + Element + PartialEq {
     fn has_scales(words: &[u64]) -> bool;
 }
 
-// Behind each state, the halves of its words that are scales, with their largest values. The other
-// half of such a word is a number too.
+// Behind each state, the halves of its words that are scales, with their largest values. Such a word
+// holds two 32-bit numbers.
 macro_rules! bucket_states {
     ($($state:ident = $kernels:ident, $($place:literal $most:literal)*;)*) => {$(
         impl BucketState for $state {

@@ -196,7 +196,7 @@ fn what_does_not_fit_together_is_not_read() {
         (
             "[2,9]",
             "[0,2]",
-            "bucket 1 begins at 9, and buckets of 5 begin at -9223372036854775808 and multiples of 5 after it",
+            "bucket 1 begins at 9, and bucket starts are -9223372036854775808 + n·5",
         ),
     ] {
         refuse::<Summaries>(&of_zeros(starts, offsets), cause);

@@ -130,11 +130,15 @@ fn read<T: Number>(args: &Args) -> Result<(Prepared, Vec<Boxes<T>>)> {
 /// Warns of whole numbers that f64 does not hold.
 fn warn_of_rounded<T>((path, set): (&Path, &Boxes<T>)) {
     if set.rounded > 0 {
-        report::warn(&format!(
-            "{}: {} coordinates are numbers beyond 2^53 that f64 does not have, and are rounded",
-            path.display(),
-            set.rounded
-        ));
+        let (path, count) = (path.display(), set.rounded);
+        report::warn(&match count {
+            1 => format!(
+                "{path}: 1 coordinate is a number beyond 2^53 that f64 does not have, and is rounded"
+            ),
+            _ => format!(
+                "{path}: {count} coordinates are numbers beyond 2^53 that f64 does not have, and are rounded"
+            ),
+        });
     }
 }
 

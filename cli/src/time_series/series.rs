@@ -8,20 +8,19 @@ use files::points::Points;
 pub struct Series {
     /// With a single column of values.
     pub points: Points,
-    /// The column of each series, if the file has a column of series and several of values.
+    /// The column of each series, if the file has a column of series and several of values, or is an
+    /// output of such a file.
     pub columns: Option<Vec<String>>,
 }
 
 impl Series {
-    /// Makes each column of values of each series a series. Without a column of series, they are called
-    /// as the columns.
-    pub fn of_columns(points: Points) -> Result<Series> {
+    /// Makes each column of values of each series a series. Without a column of series, they have the
+    /// names of the columns.
+    pub fn of_columns(mut points: Points) -> Result<Series> {
         let width = points.values.len();
         if width == 1 {
-            return Ok(Series {
-                points,
-                columns: None,
-            });
+            let columns = points.columns.take();
+            return Ok(Series { points, columns });
         }
         let count = points.len() * width;
         let (mut timestamps, mut values) = (room_for(count)?, room_for(count)?);
@@ -46,13 +45,14 @@ impl Series {
             value_names: vec!["value".into()],
             offsets,
             names: Some(names),
+            columns: None,
             left_out: points.left_out,
         };
         Ok(Series { points, columns })
     }
 
-    /// Returns what each series is called: a name of each column that outputs have before the timestamp,
-    /// and the names of the series in it.
+    /// Returns the columns that outputs have before the timestamp: the name of each, and the names of the
+    /// series in it.
     pub fn labels(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         let labels = [("series", &self.points.names), ("column", &self.columns)];
         let labels = labels.into_iter();

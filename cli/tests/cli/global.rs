@@ -278,11 +278,18 @@ fn limits_of_memory_are_positive() {
 /// What a column is read as is no option, and no other option is suggested for it.
 #[test]
 fn roles_of_columns_are_no_options() {
-    for role in ["series", "timestamp", "value"] {
+    for (command, role) in [
+        ("time-series", "series"),
+        ("time-series", "timestamp"),
+        ("time-series", "value"),
+        ("box-overlap", "minX"),
+        ("box-overlap", "maxZ"),
+        ("box-overlap", "id"),
+    ] {
         let option = format!("--{role}");
         let hint = format!("'--columns {role}=NAME' reads the column NAME as {role}");
         for arguments in [&[&*option, "room", "a.csv"][..], &["a.csv", &option]] {
-            let output = Program("time-series").run(arguments);
+            let output = Program(command).run(arguments);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{said}");
             says(&said, &[&*option, &hint]);

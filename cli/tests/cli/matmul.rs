@@ -5,7 +5,7 @@ use std::fs;
 use gridstride::Number;
 use gridstride::matmul::{MatMul, Precision, Scalar, reference};
 use half::{bf16, f16};
-use ndarray::{Array2, ArrayView2, ShapeBuilder, array};
+use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder, array};
 use ndarray_npy::{ReadableElement, WritableElement, read_npy, write_npy};
 
 use crate::common::{Random, devices};
@@ -436,6 +436,9 @@ fn files_that_cannot_be_read() {
     PROGRAM.refuse(&["--a", &cut, "--b", &good], &said);
     assert_eq!(fs::read(&kept).unwrap(), b"as it was");
 
+    write_npy(folder.path("line.npy"), &Array1::<f32>::zeros(4)).unwrap();
+    let said = ["line.npy", "1 axes, [4]", "not a matrix"];
+    PROGRAM.refuse(&["--a", &good, "--b", &folder.argument("line.npy")], &said);
     let said = ["cannot read missing.npy", "No such file"];
     PROGRAM.refuse(&["--a", "missing.npy", "--b", &good], &said);
     let itself = folder.0.path().to_str().unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use files::input_tables::Row;
+use input_tables::Row;
 use ndarray::{Array2, ArrayView1};
 use ndarray_npy::{ReadNpyExt, write_npy};
 
@@ -81,7 +81,9 @@ fn sequences() {
             let cells: Vec<_> = line.split('\t').collect();
             cells[0] == cells[1] && cells[2] == cells[3] && cells[4..] == ["0", "0"]
         };
-        let is = row.expected().unwrap();
+        let Ok(is) = row.expected() else {
+            return vec![printed.into()];
+        };
         let records = is[0].split(' ').zip(printed.lines().skip(1));
         let found = records.filter(|(_, line)| is_equal(line));
         vec![

@@ -4,9 +4,6 @@ pub mod boxes;
 pub mod decimal;
 pub mod decoding;
 mod input;
-#[cfg(feature = "input-tables")]
-#[doc(hidden)]
-pub mod input_tables;
 pub mod lines;
 pub mod memory;
 mod monitor;

@@ -6,7 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::common::Result;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use files::input_tables::Row;
+use input_tables::Row;
 
 /// Returns what the row says about SQL under `key`.
 fn sql<'a>(row: &'a Row, key: &str) -> Option<&'a str> {

@@ -209,8 +209,7 @@ fn check(
     match starts.iter().position(is_off) {
         Some(bucket) => {
             let (width, first) = (grid.width(), grid.lowest());
-            let what =
-                format!("buckets of {width} begin at {first} and multiples of {width} after it");
+            let what = format!("bucket starts are {first} + n·{width}");
             refuse(bucket, what)
         }
         None => Ok(()),

@@ -207,8 +207,7 @@ fn coordinates_are_kept_by_default() {
     let large = folder.file("d.csv", format!("{header}0,0,1,9007199254740993\n"));
     let output = PROGRAM.run(&[&large]);
     let errors = String::from_utf8(output.stderr).unwrap();
-    let said =
-        "d.csv: 1 coordinates are numbers beyond 2^53 that f64 does not have, and are rounded";
+    let said = "d.csv: 1 coordinate is a number beyond 2^53 that f64 does not have, and is rounded";
     says(&errors, &["warning: ", said]);
 }
 

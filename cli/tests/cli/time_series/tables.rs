@@ -163,6 +163,36 @@ fn outputs_are_read_again() {
     }
 }
 
+/// Also outputs of several columns of values, whose series have two names.
+#[test]
+fn series_of_several_columns_are_read_again() {
+    let text = "timestamp,room,t,\"h,\"\"x\"\"\"\n2026-01-31T12:00:00Z,a,1,2\n\
+                2026-01-31T12:00:00Z,\" b,\",3,4\n2026-01-31T12:00:00Z,,5,6\n";
+    let first = buckets(text, &["--columns", "value=t,value=4,series=room"]);
+    let expected = "series,column,timestamp,sum\na,t,2026-01-31T12:00:00Z,1\n\
+                    a,\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,2\n\" b,\",t,2026-01-31T12:00:00Z,3\n\
+                    \" b,\",\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,4\n,t,2026-01-31T12:00:00Z,5\n\
+                    ,\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,6\n";
+    assert_eq!(first, expected);
+    assert_eq!(buckets(&first.replacen("sum", "value", 1), &[]), first);
+    assert_eq!(buckets(&first, &["--columns", "value=sum"]), first);
+    // Names in any order of the rows, and one of the two columns alone.
+    let mut lines: Vec<_> = first.lines().collect();
+    lines[1..].reverse();
+    let reversed = buckets(&(lines.join("\n") + "\n"), &["--columns", "value=sum"]);
+    assert_eq!(reversed, lines.join("\n") + "\n");
+    assert_eq!(
+        buckets(&first, &["--columns", "value=sum,series=column"]),
+        "series,timestamp,sum\nt,2026-01-31T12:00:00Z,9\n\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,12\n"
+    );
+    let folder = Folder::new();
+    let file = folder.file("two.csv", "series,column,timestamp,mean,sum\na,t,0,1,2\n");
+    let options = ["--every", "1h", "--columns", "value=mean,value=sum", &file];
+    let said = "line 1: the columns 'series' and 'column' name series of a single column of values: --columns \
+                series=series reads the names in 'series' alone";
+    PROGRAM.refuse(&options, &[said]);
+}
+
 #[test]
 fn dialects_that_are_refused() {
     let folder = Folder::new();

@@ -340,7 +340,7 @@ fn units_are_told_by_the_sizes() {
     // A missing time is read and said, a date among numbers is refused.
     let text = "timestamp,value\n0,1\n1769860800,1\n1769860801,1\n";
     let file = folder.file("units.csv", text);
-    let said = "1 timestamps are not from 1990 to 2100 in s, which is the unit of the others by their sizes: the first one is 0";
+    let said = "1 timestamp is not from 1990 to 2100 in s, which is the unit of the others by their sizes: it is 0";
     let shown = PROGRAM.warn(&["--every", "1d", &file], &[said]);
     says(&shown, &["timestamps: in s, as their sizes tell\n"]);
     let file = folder.file("units.csv", text.replace("\n0,", "\n20260131,"));
@@ -425,6 +425,10 @@ fn large_whole_values() {
     let said = "large.csv: 2 values are numbers beyond 2^53 that f64 does not have, and are rounded: the \
                 first one, 9007199254740993, is read as 9007199254740992\n";
     says(&errors, &["warning: ", said]);
+    let file = folder.file("large.csv", &text[..text.find("\n2").unwrap()]);
+    let said = "large.csv: 1 value is a number beyond 2^53 that f64 does not have, and is rounded: \
+                9007199254740993 is read as 9007199254740992";
+    PROGRAM.warn(&["--unit", "ns", "--every", "1s", &file], &[said]);
 }
 
 /// 2026-01-31T12:00:00.25Z in each unit, and with the times of RFC 3339 as they are.

@@ -11,7 +11,7 @@ use ndarray::Array2;
 
 use crate::records::{self, Cells, Fault, Header, Table, TableOptions, shown};
 use crate::{Monitor, Texts, cannot_read, open};
-pub use names::{COORDINATES, Mismatch, are_of_image, find};
+pub use names::{COORDINATES, Mismatch, ROLES, are_of_image, find};
 pub use number::Number;
 
 /// The boxes of a file.
@@ -163,8 +163,7 @@ struct Columns {
 
 impl Columns {
     fn find(header: Header, options: &TableOptions, has_ids: bool) -> Result<Columns> {
-        let roles = COORDINATES.iter().copied().chain(["id"]);
-        header.require_roles(&roles.collect::<Vec<_>>())?;
+        header.require_roles(&ROLES)?;
         let id = match has_ids {
             true => Some(
                 header

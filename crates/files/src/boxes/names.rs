@@ -5,6 +5,9 @@ use crate::records::shown;
 /// The coordinates of a box with three axes, in the order in which boxes have them.
 pub const COORDINATES: [&str; 6] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"];
 
+/// What columns can be read as: coordinates, and names of boxes.
+pub const ROLES: [&str; 7] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ", "id"];
+
 /// The axes, as names of corners have them.
 const AXES: [&str; 3] = ["x", "y", "z"];
 

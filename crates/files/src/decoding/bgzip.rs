@@ -1,6 +1,7 @@
 //! Blocks of bgzip: members of gzip that say their size, so that several threads decompress them.
 
 use std::io::{self, BufRead, Read};
+use std::sync::OnceLock;
 use std::thread;
 
 use flate2::{Decompress, FlushDecompress, Status};
@@ -16,21 +17,23 @@ const TRAILER: usize = 8;
 /// The most bytes of content.
 const LONGEST: u64 = 1 << 16;
 
-/// Blocks that each thread decompresses in one go, which takes longer than to start a thread.
+/// Blocks per thread and batch: enough that decompressing takes much longer than starting a thread.
 const BLOCKS_PER_THREAD: usize = 16;
 
 /// The most threads: they decompress faster than texts are parsed.
-const THREADS: usize = 8;
+const MOST_THREADS: usize = 8;
 
 /// Blocks that have been taken from a file, and their content.
 #[derive(Default)]
-pub(super) struct Blocks {
+pub(super) struct Batch {
     compressed: Vec<u8>,
     blocks: Vec<Block>,
-    /// How many of the blocks are right and belong to this batch.
+    /// The number of intact blocks in this batch.
     count: usize,
-    /// The block and the byte that are read next.
+    /// Position of the next byte: block, and offset in its content.
     at: (usize, usize),
+    /// Position up to which blocks are not taken again, since the first of them was not intact.
+    plain_until: u64,
 }
 
 #[derive(Default)]
@@ -38,19 +41,20 @@ struct Block {
     /// Where it ends in all compressed bytes.
     end: usize,
     content: Vec<u8>,
-    is_right: bool,
+    is_intact: bool,
 }
 
-impl Blocks {
-    /// Takes the blocks that follow, as far as they are whole and right, and returns whether there are
-    /// any. What is behind them stays, with any error of reading it.
+impl Batch {
+    /// Reads and decompresses the next batch of whole, intact blocks, and returns whether there are any.
+    /// Bytes behind them, and a read error, are put back.
     pub(super) fn take<R: BufRead>(&mut self, raw: &mut Counted<R>) -> bool {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(THREADS);
         self.compressed.clear();
         (self.count, self.at) = (0, (0, 0));
+        if raw.position() < self.plain_until {
+            return false;
+        }
         let mut failed = None;
-        while self.count < BLOCKS_PER_THREAD * threads {
+        while self.count < BLOCKS_PER_THREAD * threads() {
             match self.take_block(raw) {
                 Ok(true) => self.count += 1,
                 Ok(false) => break,
@@ -60,11 +64,15 @@ impl Blocks {
                 }
             }
         }
-        self.decompress(threads);
-        let right = self.blocks[..self.count].iter();
-        self.count = right.take_while(|block| block.is_right).count();
+        self.decompress(threads());
+        let whole = start(&self.blocks, self.count);
+        let intact = self.blocks[..self.count].iter();
+        self.count = intact.take_while(|block| block.is_intact).count();
         let end = start(&self.blocks, self.count);
         raw.put_back(&self.compressed[end..], failed);
+        if self.count == 0 {
+            self.plain_until = raw.position() + whole as u64;
+        }
         self.count > 0
     }
 
@@ -100,19 +108,22 @@ impl Blocks {
         let share = self.count.div_ceil(threads).max(1);
         let mut begin = 0;
         thread::scope(|scope| {
-            let mut shares = self.blocks[..self.count].chunks_mut(share).peekable();
-            while let Some(blocks) = shares.next() {
+            let mut shares = self.blocks[..self.count].chunks_mut(share).map(|blocks| {
                 let start = begin;
                 begin = blocks.last().map_or(start, |last| last.end);
                 for block in &mut *blocks {
-                    block.is_right = false;
+                    block.is_intact = false;
                 }
-                let mut decompress = move || decompress(compressed, start, blocks);
-                match shares.peek() {
-                    // What has no thread is not right, and decompressed as other members are.
-                    Some(_) => drop(thread::Builder::new().spawn_scoped(scope, decompress)),
-                    None => decompress(),
-                }
+                move || decompress(compressed, start, blocks)
+            });
+            let first = shares.next();
+            for share in shares {
+                // Blocks without a thread stay unmarked and are decompressed as plain members.
+                drop(thread::Builder::new().spawn_scoped(scope, share));
+            }
+            // This thread takes the first share: without other threads, there are still intact blocks.
+            if let Some(mut share) = first {
+                share();
             }
         });
     }
@@ -134,6 +145,12 @@ impl Blocks {
         count
     }
 
+    /// Returns the number of intact blocks in this batch.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
     /// Whether a file does not end with the last block, since that has content.
     pub(super) fn is_cut(&self) -> bool {
         let last = self.blocks[..self.count].last();
@@ -147,6 +164,15 @@ fn start(blocks: &[Block], index: usize) -> usize {
         0 => 0,
         _ => blocks[index - 1].end,
     }
+}
+
+/// Returns the number of threads that decompress, which it asks the system for only once.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let available = thread::available_parallelism().map_or(1, usize::from);
+        available.min(MOST_THREADS)
+    })
 }
 
 fn decompress(compressed: &[u8], mut start: usize, blocks: &mut [Block]) {
@@ -165,10 +191,10 @@ fn decompress(compressed: &[u8], mut start: usize, blocks: &mut [Block]) {
         block.content.resize(size as usize, 0);
         inflate.reset(false);
         let status = inflate.decompress(data, &mut block.content, FlushDecompress::Finish);
-        block.is_right = matches!(status, Ok(Status::StreamEnd))
+        block.is_intact = matches!(status, Ok(Status::StreamEnd))
             && (inflate.total_in(), inflate.total_out()) == (data.len() as u64, size)
             && crc32fast::hash(&block.content) == sum;
-        if !block.is_right {
+        if !block.is_intact {
             return;
         }
     }

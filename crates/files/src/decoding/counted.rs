@@ -8,8 +8,8 @@ pub struct Counted<R> {
     inner: Option<R>,
     position: u64,
     has_failed: bool,
-    /// Bytes that come again, and how many of them have been taken.
-    again: (Vec<u8>, usize),
+    /// Bytes put back, and how many of them were taken again.
+    returned: (Vec<u8>, usize),
     /// The error behind them.
     failed: Option<io::Error>,
 }
@@ -44,7 +44,7 @@ impl<R> Counted<R> {
             inner: None,
             position: 0,
             has_failed: false,
-            again: (Vec::new(), 0),
+            returned: (Vec::new(), 0),
             failed: None,
         }
     }
@@ -63,8 +63,8 @@ impl<R> Counted<R> {
 impl<R: BufRead> Counted<R> {
     /// Makes the last bytes that were taken come again, and then the error that followed.
     pub(crate) fn put_back(&mut self, bytes: &[u8], failed: Option<io::Error>) {
-        let (again, taken) = &mut self.again;
-        again.splice(..*taken, bytes.iter().copied());
+        let (returned, taken) = &mut self.returned;
+        returned.splice(..*taken, bytes.iter().copied());
         *taken = 0;
         self.position -= bytes.len() as u64;
         self.failed = failed.or(self.failed.take());
@@ -94,8 +94,8 @@ impl<R: BufRead> Read for Counted<R> {
 impl<R: BufRead> BufRead for Counted<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.has_failed = false;
-        if let again @ [_, ..] = &self.again.0[self.again.1..] {
-            return Ok(again);
+        if let rest @ [_, ..] = &self.returned.0[self.returned.1..] {
+            return Ok(rest);
         }
         if let Some(error) = self.failed.take() {
             self.has_failed = true;
@@ -110,8 +110,8 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 
     fn consume(&mut self, count: usize) {
-        if self.again.1 < self.again.0.len() {
-            self.again.1 += count;
+        if self.returned.1 < self.returned.0.len() {
+            self.returned.1 += count;
         } else if let Some(inner) = &mut self.inner {
             inner.consume(count);
         }

@@ -9,7 +9,7 @@ use std::mem;
 use crc32fast::Hasher;
 use flate2::bufread::{DeflateDecoder, GzDecoder};
 
-use super::bgzip::{self, Blocks};
+use super::bgzip::{self, Batch};
 use super::{Counted, Decoding};
 
 /// Reads and decompresses gzip.
@@ -23,7 +23,7 @@ use super::{Counted, Decoding};
 /// two blocks, although some writers leave the block out. Bytes behind the last member that are not
 /// gzip are ignored, as by gunzip.
 ///
-/// Blocks of bgzip are decompressed on several threads, some of them ahead of the caller.
+/// Blocks of bgzip are decompressed on several threads, in batches, up to 8 MiB ahead of the caller.
 ///
 /// # Errors
 /// Reading gives the errors of [`Decoding`].
@@ -44,7 +44,7 @@ use super::{Counted, Decoding};
 /// ```
 pub fn gzip<R: BufRead>(raw: R, warn: impl FnMut(&str) + Send + 'static) -> Decoding<Gzip<R>, R> {
     let gzip = Gzip {
-        blocks: Blocks::default(),
+        batch: Batch::default(),
         member: DeflateDecoder::new(Counted::new(raw)),
         block: None,
         sum: Hasher::new(),
@@ -66,7 +66,7 @@ const MISSING_BLOCK: &str = "the empty block that ends each file of BGZF (bgzip)
 /// Decompresses the members of gzip, one after the other.
 pub struct Gzip<R> {
     /// Blocks of bgzip that have been taken together.
-    blocks: Blocks,
+    batch: Batch,
     member: DeflateDecoder<Counted<R>>,
     /// The size of the member that its header says, if it is a block of bgzip.
     block: Option<u64>,
@@ -83,7 +83,7 @@ pub struct Gzip<R> {
 enum State {
     /// Before a header.
     Between,
-    Blocks,
+    Batch,
     Member,
     /// The last member has been read.
     Over,
@@ -92,8 +92,8 @@ enum State {
 impl<R: BufRead> Gzip<R> {
     /// Takes the blocks of bgzip that follow, or else begins a member.
     fn begin(&mut self) -> io::Result<()> {
-        if self.blocks.take(self.member.get_mut()) {
-            self.state = State::Blocks;
+        if self.batch.take(self.member.get_mut()) {
+            self.state = State::Batch;
             return Ok(());
         }
         // The decoder takes a reader and returns the one before: the same one goes on.
@@ -165,8 +165,8 @@ impl<R: BufRead> Read for Gzip<R> {
         loop {
             match self.state {
                 State::Between => self.begin()?,
-                State::Blocks => match self.blocks.read(buffer) {
-                    0 => self.go_on(self.blocks.is_cut())?,
+                State::Batch => match self.batch.read(buffer) {
+                    0 => self.go_on(self.batch.is_cut())?,
                     count => return Ok(count),
                 },
                 State::Member => match self.member.read(buffer)? {

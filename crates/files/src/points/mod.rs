@@ -24,6 +24,13 @@ use columns::Columns;
 pub use missing::Column;
 use names::{NameError, Names};
 
+/// What columns can be read as.
+pub const ROLES: [&str; 3] = ["timestamp", "value", "series"];
+
+/// The column that names series together with the column `series`, as in outputs of series with several
+/// columns of values.
+const COLUMN: &str = "column";
+
 /// Usual texts of cells without a value.
 const NULLS: [&str; 11] = [
     "NA", "N/A", "#N/A", "<NA>", "null", "nil", "none", "missing", "-", "--", "?",
@@ -69,6 +76,8 @@ pub struct Points {
     pub offsets: Vec<usize>,
     /// What each series is called, if the file says it; else there is one.
     pub names: Option<Vec<String>>,
+    /// The text in the column `column` of each series, if it is a part of the name.
+    pub columns: Option<Vec<String>>,
     /// The rows without a value that are left out, if there is a single column of values.
     pub left_out: usize,
 }
@@ -100,6 +109,8 @@ pub struct Rows {
     value_names: Vec<String>,
     /// The series, if the file has any.
     names: Option<Names>,
+    /// Whether each name is a pair of cells.
+    has_pairs: bool,
 }
 
 /// Values beyond 2⁵³ that `f64` does not have, with all their digits.
@@ -123,16 +134,26 @@ impl Rows {
         let rows = read().with_context(|| cannot_read(path))?;
         if let Some(Rounded { count, first }) = &rows.rounded {
             let (path, (text, number)) = (path.display(), first);
-            monitor.warn(&format!(
-                "{path}: {count} values are numbers beyond 2^53 that f64 does not have, and are rounded: the \
-                 first one, {text}, is read as {number}"
-            ));
+            monitor.warn(&match count {
+                1 => format!(
+                    "{path}: 1 value is a number beyond 2^53 that f64 does not have, and is rounded: {text} is \
+                     read as {number}"
+                ),
+                _ => format!(
+                    "{path}: {count} values are numbers beyond 2^53 that f64 does not have, and are rounded: the \
+                     first one, {text}, is read as {number}"
+                ),
+            });
         }
         if let (Some((count, first)), Some(unit)) = (&rows.implausible, rows.unit) {
             let path = path.display();
+            let (are, last) = match count {
+                1 => ("timestamp is", "it is"),
+                _ => ("timestamps are", "the first one is"),
+            };
             monitor.warn(&format!(
-                "{path}: {count} timestamps are not from 1990 to 2100 in {unit}, which is the unit of the others by \
-                 their sizes: the first one is {first}"
+                "{path}: {count} {are} not from 1990 to 2100 in {unit}, which is the unit of the others by their \
+                 sizes: {last} {first}"
             ));
         }
         Ok(rows)
@@ -149,12 +170,21 @@ impl Rows {
              points, or free some memory",
         );
         let (timestamps, values, offsets) = grouped?;
+        let names = self.names.map(Names::into_strings);
+        let (names, columns) = match (names, self.has_pairs) {
+            (Some(pairs), true) => {
+                let (names, columns) = pairs.iter().map(|pair| cells_of(pair)).unzip();
+                (Some(names), Some(columns))
+            }
+            (names, _) => (names, None),
+        };
         Ok(Points {
             timestamps,
             values,
             offsets,
             value_names: self.value_names,
-            names: self.names.map(Names::into_strings),
+            names,
+            columns,
             left_out: self.left_out,
         })
     }
@@ -212,6 +242,7 @@ fn parse_in(
         left_out: table.left_out,
         value_names: table.places.value_names,
         names: table.names,
+        has_pairs: table.places.column.is_some(),
     })
 }
 
@@ -248,6 +279,8 @@ struct Part {
     numbers: Vec<u32>,
     names: Names,
     series: Vec<Series>,
+    /// Memory for a pair of cells.
+    pair: Vec<u8>,
 }
 
 /// The points of a series in a block.
@@ -307,7 +340,15 @@ impl Table for PointTable {
         let number = match self.places.series {
             None => 0,
             Some(place) => {
-                let name = cells.name(place);
+                let mut name = cells.name(place);
+                if let Some(column) = self.places.column {
+                    // As cells of a record, so that no other two cells have the same text.
+                    part.pair.clear();
+                    records::add_cell(&mut part.pair, name, b',');
+                    part.pair.push(b',');
+                    records::add_cell(&mut part.pair, cells.name(column), b',');
+                    name = &part.pair;
+                }
                 let number = part.names.number(name);
                 let number = number.map_err(|error| unnamed(error, name, line))?;
                 part.numbers.extend(is_point.then_some(number));
@@ -408,6 +449,16 @@ fn grouped<T: Copy + Default>(from: &[T], numbers: &[u32], series: &[Series]) ->
     to
 }
 
+/// Returns the two cells of a pair.
+fn cells_of(pair: &str) -> (String, String) {
+    let mut record = csv::StringRecord::new();
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).from_reader(pair.as_bytes());
+    let read = reader.read_record(&mut record);
+    assert!(read.is_ok() && record.len() == 2, "a pair has two cells");
+    (record[0].to_owned(), record[1].to_owned())
+}
+
 #[cold]
 fn unnamed(error: NameError, name: &[u8], line: u64) -> Fault {
     let what = match error {
@@ -461,12 +512,14 @@ struct Places {
     /// The names of the columns of values: for messages, and for outputs.
     value_names: Vec<String>,
     series: Option<usize>,
+    /// The other column of names, if a series has two names.
+    column: Option<usize>,
     options: TableOptions,
 }
 
 impl Places {
     fn find(header: Header, options: &TableOptions) -> Result<Places> {
-        header.require_roles(&["timestamp", "value", "series"])?;
+        header.require_roles(&ROLES)?;
         let (mut timestamp, mut values) = (header.single("timestamp")?, header.places("value")?);
         if !options.has_header && options.columns.is_empty() {
             ensure!(
@@ -488,11 +541,23 @@ impl Places {
             [_] if header.has_usual_names() => vec!["value".into()],
             _ => distinct_names(&header, &values),
         };
+        let series = header.single("series")?;
+        let column = match series.is_some() && header.given("series")?.is_none() {
+            true => header.single(COLUMN)?,
+            false => None,
+        };
+        let column = column.filter(|place| *place != timestamp && !values.contains(place));
+        ensure!(
+            column.is_none() || values.len() == 1,
+            "the columns 'series' and '{COLUMN}' name series of a single column of values: \
+             --columns series=series reads the names in 'series' alone"
+        );
         Ok(Places {
             timestamp,
             values,
             value_names,
-            series: header.single("series")?,
+            series,
+            column,
             options: options.clone(),
         })
     }
@@ -523,7 +588,7 @@ impl Places {
             (None, Some(unit)) if time::is_number(cell) => fault(&format!(
                 "{what} in {unit}, the unit that the sizes of the first timestamps tell: --unit says another"
             )),
-            _ => fault(what),
+            _ => fault(&what),
         })
     }
 

@@ -302,3 +302,26 @@ fn columns_of_one_name_have_numbers() {
                     which --columns takes by these numbers";
     assert_eq!(said("timestamp,a,A\n", &options), expected);
 }
+
+#[test]
+fn series_with_two_names() {
+    let usual = TableOptions::default();
+    let text = "series,column,timestamp,value\n\"a,t\",,1,1\na,\"t,\",1,2\n\" a\",\"\"\"\",1,3\na,\"t,\",2,4\n";
+    let found = points(text, &usual);
+    assert_eq!(found.names.unwrap(), ["a,t", "a", " a"]);
+    assert_eq!(found.columns.unwrap(), ["", "t,", "\""]);
+    assert_eq!(found.values, [[1.0, 2.0, 4.0, 3.0]]);
+    let series = TableOptions {
+        columns: columns(&["series=column"]),
+        ..TableOptions::default()
+    };
+    let found = points(text, &series);
+    assert_eq!((found.names.unwrap().len(), found.columns), (3, None));
+    let two = TableOptions {
+        columns: columns(&["value=value", "value=timestamp"]),
+        ..TableOptions::default()
+    };
+    let wrong = "line 1: the columns 'series' and 'column' name series of a single column of values: --columns \
+                 series=series reads the names in 'series' alone";
+    assert_eq!(said(text, &two), wrong);
+}

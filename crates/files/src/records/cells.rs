@@ -11,7 +11,7 @@ pub trait Cells {
     /// Returns the text of a cell, with the blank space around it.
     fn cell(&self, place: usize) -> &[u8];
 
-    /// Returns the text of a cell that is a name: with the blank space that is in quotes, without other.
+    /// Returns the cell trimmed outside its quotes.
     fn name(&self, place: usize) -> &[u8];
 }
 
@@ -47,7 +47,8 @@ impl Cells for Quoted<'_> {
 }
 
 impl Quoted<'_> {
-    /// Returns the length of the blank space behind the quotes of a cell, if something is in quotes.
+    /// Returns the length of the blank space behind the quotes of a cell, if something is in
+    /// quotes.
     fn behind_quote(&self, place: usize) -> Option<usize> {
         // csv skips empty lines.
         let start = self.text.iter().position(|&byte| byte != b'\n')?;
@@ -60,8 +61,8 @@ impl Quoted<'_> {
         Some(behind.len() - behind.trim_ascii_end().len())
     }
 
-    /// Returns where the quotes of the first cell end, if something is in quotes, and where the cell ends. As
-    /// csv reads cells, a quote that is not at the start is a character as any other.
+    /// Returns where the quotes of the first cell end, if something is in quotes, and where the cell
+    /// ends. As csv reads cells, a quote that is not at the start is a character as any other.
     fn first_cell(&self, text: &[u8]) -> (Option<usize>, usize) {
         let mut at = 0;
         if text.first() == Some(&b'"') {

@@ -9,7 +9,8 @@ use csv::ByteRecord;
 use super::table::read_blocks;
 use super::{Cells, Fault, Header, Table, TableOptions, line};
 
-/// Cells of records, then the same cells as names, each record with its line in the file, or in the block where it was parsed.
+/// Cells of records, then the same cells as names, each record with its line in the file, or in the
+/// block where it was parsed.
 type Rows = Vec<(u64, Vec<Vec<u8>>)>;
 
 /// All rows, up to one that begins with `bad`.
@@ -46,7 +47,8 @@ impl Table for AllRows {
     }
 }
 
-/// Parses a text in blocks of about `size` bytes, which come from `source`. `delimiter` is between cells.
+/// Parses a text in blocks of about `size` bytes, which come from `source`. `delimiter` is between
+/// cells.
 pub fn parallel(
     source: impl Read + Send + 'static,
     size: usize,
@@ -95,7 +97,7 @@ pub fn sequential(text: &[u8], delimiter: u8) -> Result<Vec<Vec<Vec<u8>>>, Strin
     }
 }
 
-/// Returns the cells of the last record of a text, with the blank space that is in quotes, without other.
+/// Returns each cell of the last record of a text trimmed outside its quotes.
 pub fn names(text: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     // Of each byte, whether it is in quotes.
     let (mut cells, mut last) = (vec![Vec::new()], Vec::new());

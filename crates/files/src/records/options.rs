@@ -99,21 +99,21 @@ impl TableOptions {
     }
 
     /// Calls `parse` with the text of a number that has a decimal point, whatever the cell has.
-    pub(crate) fn with_point<V>(
+    pub(crate) fn with_point<V, E: From<&'static str>>(
         &self,
         cell: &[u8],
-        parse: impl FnOnce(&[u8]) -> Result<V, &'static str>,
-    ) -> Result<V, &'static str> {
+        parse: impl FnOnce(&[u8]) -> Result<V, E>,
+    ) -> Result<V, E> {
         if self.decimal == b'.' {
             return parse(cell);
         }
         // A point may separate thousands.
         if cell.contains(&b'.') {
-            return Err("has a point, but numbers are written with a decimal comma");
+            return Err("has a point, but numbers are written with a decimal comma".into());
         }
         let mut buffer = [0; 64];
         let Some(text) = buffer.get_mut(..cell.len()) else {
-            return Err("is not a number");
+            return Err("is not a number".into());
         };
         text.copy_from_slice(cell);
         if let Some(comma) = memchr::memchr(self.decimal, text) {

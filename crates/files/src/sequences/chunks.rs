@@ -1,7 +1,7 @@
 //! Divides a text into chunks that are parsed independently.
 //!
-//! Reading a block is one step, to find what of it is whole records another one, so that each step can
-//! be taken by one thread while another thread takes the other one.
+//! Reading a block and cutting it into whole records are separate steps, so that different threads can
+//! do them at the same time.
 
 use std::io::{self, ErrorKind, Read};
 use std::mem;
@@ -86,14 +86,6 @@ pub(super) struct Chunk {
     /// Whether the text is not read further, since something in it is wrong.
     pub is_refused: bool,
     pub end: End,
-}
-
-/// Why there is no chunk.
-pub(super) enum Stop {
-    Text(Refused),
-    Opening(anyhow::Error),
-    /// The thread that reads is no more.
-    Gone,
 }
 
 /// Makes chunks of blocks: cuts FASTA at ends of lines, or anywhere in lines of letters that are longer

@@ -50,12 +50,14 @@ pub(super) struct Start {
 }
 
 impl Parsed {
-    /// Parses a chunk, and reuses the memory of `self`. Returns the text's buffer.
-    pub(super) fn parse(&mut self, chunk: Chunk, letters: &Letters) -> Vec<u8> {
+    /// Parses a chunk, and reuses the memory of `self`. Returns the text's buffer. Chunks are usually
+    /// about `block` bytes long.
+    pub(super) fn parse(&mut self, chunk: Chunk, letters: &Letters, block: usize) -> Vec<u8> {
         self.clear();
         let text = &chunk.text[chunk.range];
-        // Each byte of a text becomes one letter at most.
-        if self.letters.len() < text.len() {
+        // Each byte of a text becomes one letter at most. Memory for a long record is not kept.
+        let kept = text.len()..=text.len().max(4 * block);
+        if !kept.contains(&self.letters.len()) {
             // Of memory that is zero already, only what becomes letters is touched.
             self.letters = vec![0; text.len()];
         }

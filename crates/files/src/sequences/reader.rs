@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::chunks::{Block, Chunks, End, Stop};
+use super::chunks::{Block, Chunks, End};
 use super::error::Error;
 use super::letters::Letters;
 use super::parsed::Parsed;
 use super::record::Piece;
-use super::records::Records;
+use super::records::{Records, Stop};
 use crate::Monitor;
 
-/// Bytes that are read, and about as many are parsed, in one go: enough that taking turns costs little,
-/// and in a core's cache.
+/// Bytes read and parsed at a time: large enough that handing over is cheap, small enough for a core's
+/// cache.
 const BLOCK: usize = 1 << 19;
 
 /// The most threads that read in turn and parse: two parse faster than one reads.
@@ -61,7 +61,7 @@ enum Source {
         spent: Arc<Spare<Parsed>>,
     },
     /// A thread could not be started.
-    Failed(Option<io::Error>),
+    Failed(io::Error),
 }
 
 /// Parsing on the thread of the caller.
@@ -77,8 +77,8 @@ struct Here {
 /// A chunk, and how long parsing it took.
 type Work = Result<(Parsed, Duration), Stop>;
 
-/// The blocks of a text, which threads read in turn.
-struct Blocks {
+/// The turns in which threads read the blocks of a text.
+struct Turns {
     text: Text,
     /// What the thread of the last block hands over when it has found the end of its chunk.
     chunks: Receiver<Chunks>,
@@ -102,7 +102,7 @@ struct Job {
     to_user: Sender<Work>,
 }
 
-impl Blocks {
+impl Turns {
     /// Reads the next block into `buffer`. There is none behind the last one, or if nobody wants it.
     fn next(&mut self, buffer: Vec<u8>) -> Option<Job> {
         let text = match mem::replace(&mut self.text, Text::Over) {
@@ -135,14 +135,14 @@ impl Blocks {
 
 /// Reads and parses a block, unless there is none.
 fn parse(
-    blocks: &Mutex<Blocks>,
+    turns: &Mutex<Turns>,
     letters: &Letters,
     spent: &Spare<Parsed>,
     buffer: &mut Vec<u8>,
 ) -> Option<()> {
-    let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
-    let job = blocks.next(mem::take(buffer))?;
-    drop(blocks);
+    let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
+    let job = turns.next(mem::take(buffer))?;
+    drop(turns);
     // There are none behind text that is wrong.
     let mut chunks = job.chunks.recv().ok()?;
     let start = Instant::now();
@@ -158,7 +158,7 @@ fn parse(
         let _ = job.next.send(chunks);
     }
     let mut parsed = spent.take();
-    *buffer = parsed.parse(chunk, letters);
+    *buffer = parsed.parse(chunk, letters, BLOCK);
     job.to_user.send(Ok((parsed, start.elapsed()))).ok()
 }
 
@@ -168,7 +168,7 @@ impl Reader {
         letters: Letters,
         open: impl FnOnce() -> anyhow::Result<Box<dyn Read + Send>> + Send + 'static,
     ) -> Reader {
-        let source = threads(letters, open).unwrap_or_else(|error| Source::Failed(Some(error)));
+        let source = threads(letters, open).unwrap_or_else(Source::Failed);
         Reader::new(source)
     }
 
@@ -183,7 +183,7 @@ impl Reader {
     pub fn here(letters: Letters, text: Box<dyn Read + Send>, block: Option<usize>) -> Reader {
         Reader::new(Source::Here(Box::new(Here {
             text,
-            block: block.unwrap_or(BLOCK),
+            block: block.unwrap_or(BLOCK).max(1),
             chunks: Chunks::default(),
             letters,
             buffer: Vec::new(),
@@ -225,15 +225,15 @@ impl Reader {
         let records = &mut self.records;
         match &mut self.source {
             Source::Failed(error) => {
-                let error = error.take().map(|error| Error::reading(error, None));
-                Err(error.unwrap_or_else(|| records.stopped(Stop::Gone)).into())
+                let gone = io::Error::other("a thread could not be started");
+                Err(Error::reading(mem::replace(error, gone), None).into())
             }
             Source::Here(here) => {
                 let buffer = mem::take(&mut here.buffer);
                 let block = Block::read(&mut here.text, here.block, buffer);
                 let chunk = here.chunks.cut(block);
                 let chunk = chunk.map_err(|refused| records.stopped(Stop::Text(refused)))?;
-                here.buffer = here.parsed.parse(chunk, &here.letters);
+                here.buffer = here.parsed.parse(chunk, &here.letters, here.block);
                 add(records, &mut here.parsed, visit)
             }
             Source::Threads { work, spent } => {
@@ -291,22 +291,23 @@ fn threads(
     let (first, chunks) = mpsc::channel();
     // The receiver is below.
     let _ = first.send(Chunks::default());
-    let blocks = Arc::new(Mutex::new(Blocks {
+    let turns = Arc::new(Mutex::new(Turns {
         text: Text::Closed(Box::new(open)),
         chunks,
         to_user,
     }));
     let spent = Arc::new(Spare::new());
     for _ in 0..parsers {
-        let (blocks, letters, spent) = (blocks.clone(), letters.clone(), spent.clone());
+        let (turns, letters, spent) = (turns.clone(), letters.clone(), spent.clone());
         let parse = move || {
             let mut buffer = Vec::new();
-            while parse(&blocks, &letters, &spent, &mut buffer).is_some() {}
+            while parse(&turns, &letters, &spent, &mut buffer).is_some() {}
         };
         thread::Builder::new().name("parsing".into()).spawn(parse)?;
     }
     Ok(Source::Threads { work, spent })
 }
+
 /// Memory that is used again.
 struct Spare<T>(Mutex<Vec<T>>);
 

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use super::chunks::Stop;
 use super::error::Error;
 use super::parsed::{Counts, Parsed};
-use super::problem::Problem;
+use super::problem::{Problem, Refused};
 use super::record::{Piece, Record};
 
 /// Follows the records from chunk to chunk.
@@ -18,6 +17,14 @@ pub(super) struct Records {
     lines: u64,
     /// What was skipped, by the byte.
     pub skipped: Skipped,
+}
+
+/// Why there is no further chunk.
+pub(super) enum Stop {
+    Text(Refused),
+    Opening(anyhow::Error),
+    /// The thread that reads is no more.
+    Gone,
 }
 
 /// The number of times that each byte was skipped.

@@ -1,9 +1,13 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use gridstride::sequences::{Alphabet, Unknown};
 
+use super::chunks::{Block, Chunks};
+use super::parsed::Parsed;
 use super::{Error, Letters, Reader};
 
 /// The header, the letters, and the characters that were left out.
@@ -423,14 +427,128 @@ fn many_chunks_on_threads() {
     let one_line = "GATTACAT".repeat(300_000);
     written.extend_from_slice(format!(">line\n{one_line}\n").as_bytes());
     expected.push(("line|".into(), one_line, 0));
-    let long = written.clone();
-    let reader = Reader::start(Letters::text(), move || Ok(Box::new(io::Cursor::new(long))));
-    assert!(records(reader).unwrap() == expected);
-    // A reader that is dropped early ends its threads.
     let reader = Reader::start(Letters::text(), move || {
         Ok(Box::new(io::Cursor::new(written)))
     });
+    assert!(records(reader).unwrap() == expected);
+}
+
+/// Lines of 8 bytes without an end, that say when nobody reads them any more.
+struct Watched {
+    place: usize,
+    /// The byte at which reading panics.
+    end: usize,
+    dropped: mpsc::Sender<()>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let line = b">header\nGATTACA\n";
+        for byte in &mut *buffer {
+            assert!(self.place < self.end, "the text is not readable");
+            *byte = line[self.place % line.len()];
+            self.place += 1;
+        }
+        Ok(buffer.len())
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // The test may be over.
+        let _ = self.dropped.send(());
+    }
+}
+
+#[test]
+fn readers_that_are_dropped_end_their_threads() {
+    let (dropped, is_dropped) = mpsc::channel();
+    let text = Watched {
+        place: 0,
+        end: usize::MAX,
+        dropped,
+    };
+    let mut reader = Reader::start(Letters::text(), move || Ok(Box::new(text)));
+    assert!(reader.next(|_| Ok::<_, Error>(())).unwrap());
+    assert!(is_dropped.try_recv().is_err());
     drop(reader);
+    is_dropped.recv_timeout(Duration::from_secs(60)).unwrap();
+}
+
+/// The records of the blocks before it come first.
+#[test]
+fn a_thread_that_panics_is_an_error() {
+    let text = Watched {
+        place: 0,
+        end: (2 << 19) + (1 << 18),
+        dropped: mpsc::channel().0,
+    };
+    let mut reader = Reader::start(Letters::text(), move || Ok(Box::new(text)));
+    let mut count = 0;
+    let error = loop {
+        let counted = reader.next(|piece| {
+            count += u64::from(piece.is_last);
+            Ok::<_, Error>(())
+        });
+        match counted {
+            Ok(is_more) => assert!(is_more),
+            Err(error) => break error.to_string(),
+        }
+    };
+    // The last one may go on.
+    assert_eq!(count, (2 << 19) / 16 - 1);
+    assert_eq!(error, "reading stopped in record 65536 (header)");
+}
+
+/// Lines are counted over blocks that different threads parse.
+#[test]
+fn wrong_text_in_a_later_block_has_its_line() {
+    for record in [">a\nGATTACA\n", "@a\nGATTACA\n+\nIIIIIII\n"] {
+        let lines = record.lines().count();
+        let count = (3 << 19) / record.len() + 1000;
+        for size in [None, Some(1000)] {
+            let written = format!("{}{}", record.repeat(count), record.replace('T', "!"));
+            let text = Box::new(io::Cursor::new(written.into_bytes()));
+            let reader = match size {
+                Some(_) => Reader::here(Letters::text(), text, size),
+                None => Reader::start(Letters::text(), move || Ok(text)),
+            };
+            let error = records(reader).unwrap_err().to_string();
+            let said = format!("record {} (a), line {}: ", count + 1, count * lines + 2);
+            assert!(error.starts_with(&said), "{error}, not {said}");
+        }
+    }
+}
+
+/// The memory for the letters of a long record is not kept as long as that.
+#[test]
+fn letters_of_long_records_are_dropped() {
+    let long = format!("@a\n{0}\n+\n{0}\n", "G".repeat(1000));
+    let text = [&*long, &"@b\nGA\n+\nII\n".repeat(500)].concat();
+    let (mut text, mut chunks, mut parsed) =
+        (text.as_bytes(), Chunks::default(), Parsed::default());
+    let mut longest = 0;
+    loop {
+        let block = Block::read(&mut text, 50, Vec::new());
+        let is_last = block.is_last();
+        let Ok(chunk) = chunks.cut(block) else {
+            panic!("the text is FASTQ");
+        };
+        parsed.parse(chunk, &Letters::text(), 50);
+        longest = longest.max(parsed.letters.len());
+        if is_last {
+            break;
+        }
+    }
+    assert!(longest > 1000, "{longest}");
+    assert!(parsed.letters.len() <= 200, "{}", parsed.letters.len());
+}
+
+/// Blocks have at least one byte.
+#[test]
+fn blocks_of_no_size() {
+    let reader = Reader::here(Letters::text(), Box::new(&b">a\nGA\n"[..]), Some(0));
+    assert_eq!(records(reader).unwrap(), text(&[("a|", "GA")]).unwrap());
 }
 
 /// Records of FASTQ of which some are longer than several blocks.
@@ -448,8 +566,13 @@ fn long_fastq_records_on_threads() {
         written.extend_from_slice(format!("@{number} x\n{letters}\n+\n{qualities}\n").as_bytes());
         expected.push((format!("{number}|x"), letters, 0));
     }
-    let reader = Reader::start(Letters::text(), move || {
-        Ok(Box::new(io::Cursor::new(written)))
-    });
-    assert!(records(reader).unwrap() == expected);
+    let read = |written: Vec<u8>| {
+        let text = Box::new(io::Cursor::new(written));
+        records(Reader::start(Letters::text(), move || Ok(text)))
+    };
+    assert!(read(written.clone()).unwrap() == expected);
+    written.extend_from_slice(b"@wrong\nACG\n+\nII\n");
+    let error = read(written).unwrap_err().to_string();
+    let said = "record 401 (wrong), line 1604: there are 2 qualities for 3";
+    assert!(error.starts_with(said), "{error}");
 }

@@ -1,5 +1,6 @@
 //! Times since 1970, nanoseconds in an i64, as text.
 
+use std::borrow::Cow;
 use std::num::IntErrorKind;
 use std::ops::Range;
 
@@ -35,26 +36,17 @@ impl TimeUnit {
     }
 }
 
-/// The sentence of a text that is no time, where numbers are these.
-macro_rules! neither {
-    ($number:literal) => {
-        concat!(
-            "is neither ",
-            $number,
-            " since 1970 nor a time as 2026-01-31T12:00:00Z"
-        )
+/// What is wrong with a text that is no time.
+#[cold]
+fn neither(unit: Option<TimeUnit>) -> Cow<'static, str> {
+    let numbers = match unit {
+        None => "a number",
+        Some(TimeUnit::S) => "seconds",
+        Some(TimeUnit::Ms) => "milliseconds",
+        Some(TimeUnit::Us) => "microseconds",
+        Some(TimeUnit::Ns) => "nanoseconds",
     };
-}
-
-/// What a text is not that is no time.
-fn neither(unit: Option<TimeUnit>) -> &'static str {
-    match unit {
-        None => neither!("a number"),
-        Some(TimeUnit::S) => neither!("seconds"),
-        Some(TimeUnit::Ms) => neither!("milliseconds"),
-        Some(TimeUnit::Us) => neither!("microseconds"),
-        Some(TimeUnit::Ns) => neither!("nanoseconds"),
-    }
+    format!("is neither {numbers} since 1970 nor a time as 2026-01-31T12:00:00Z").into()
 }
 
 /// Returns the date that a number as 20240131, 20240131120000, 202401311200 or 2024 looks like.
@@ -84,7 +76,7 @@ pub fn date_of(number: &str) -> Option<String> {
 ///
 /// # Errors
 /// What is wrong with the text, to follow the text in a sentence.
-pub fn parse(text: &[u8], unit: TimeUnit) -> Result<i64, &'static str> {
+pub fn parse(text: &[u8], unit: TimeUnit) -> Result<i64, Cow<'static, str>> {
     parse_in(text, Some(unit), None)
 }
 
@@ -97,46 +89,47 @@ pub fn parse_in(
     text: &[u8],
     unit: Option<TimeUnit>,
     zone: Option<&TimeZone>,
-) -> Result<i64, &'static str> {
+) -> Result<i64, Cow<'static, str>> {
     if let Some(time) = of_utc(text) {
         return Ok(time);
     }
     if let Some(zone) = zone
         && let Some(time) = civil(text)
     {
-        return of_civil(time, zone);
+        return Ok(of_civil(time, zone)?);
     }
     // What is not UTF-8 is no time either.
     let text = str::from_utf8(text).unwrap_or_default();
     let size = unit.unwrap_or(TimeUnit::Ns).nanoseconds();
     match text.parse::<i64>() {
-        Ok(time) => return time.checked_mul(size).ok_or(OUT_OF_RANGE),
+        Ok(time) => return Ok(time.checked_mul(size).ok_or(OUT_OF_RANGE)?),
         Err(error) => {
             if let IntErrorKind::PosOverflow | IntErrorKind::NegOverflow = error.kind() {
-                return Err(OUT_OF_RANGE);
+                return Err(OUT_OF_RANGE.into());
             }
         }
     }
     if let Some(time) = decimal(text, size) {
-        return time;
+        return Ok(time?);
     }
     if let Some(number) = without_exponent(text) {
         return parse_in(number.as_bytes(), unit, None);
     }
     match text.parse::<Timestamp>() {
-        Ok(_) if is_leap_second(text) => Err(LEAP_SECOND),
-        Err(_) if is_too_fine(text) => Err(TOO_FINE),
-        Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE),
+        Ok(_) if is_leap_second(text) => Err(LEAP_SECOND.into()),
+        Err(_) if is_too_fine(text) => Err(TOO_FINE.into()),
+        Ok(time) => i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE.into()),
         // As 9999-12-31T23:59:59Z, which is beyond the range of jiff.
-        Err(_) if has_offset(text) => Err(OUT_OF_RANGE),
+        Err(_) if has_offset(text) => Err(OUT_OF_RANGE.into()),
         Err(_) => match (text.parse::<DateTime>(), zone) {
             // jiff leaves out the zone of a text as 2026-01-31T12:00[Europe/Berlin].
             (Ok(_), _) if text.contains('[') => Err(neither(unit)),
-            (Ok(_), Some(_)) if is_leap_second(text) => Err(LEAP_SECOND),
-            (Ok(time), Some(zone)) => of_civil(time, zone),
+            (Ok(_), Some(_)) if is_leap_second(text) => Err(LEAP_SECOND.into()),
+            (Ok(time), Some(zone)) => Ok(of_civil(time, zone)?),
             (Ok(_), None) => Err(
                 "has no offset from UTC, as the Z in 2026-01-31T12:00:00Z; --zone \
-                                  reads times without one",
+                                  reads times without one"
+                    .into(),
             ),
             (Err(_), _) => Err(neither(unit)),
         },
@@ -426,11 +419,14 @@ mod tests {
             "2026-01-01 00:00:00.1234567891+01:00",
             "2026-01-01T00:00:00.1234567890",
         ] {
-            assert_eq!(said(text), Err(TOO_FINE), "{text}");
+            assert_eq!(said(text), Err(TOO_FINE.into()), "{text}");
             assert_eq!(point(text), Err(TOO_FINE), "{text}");
         }
         assert!(said("2026-01-01T00:00:00.123456789Z").is_ok());
-        assert_ne!(said("2026-13-01T00:00:00.1234567891Z"), Err(TOO_FINE));
+        assert_ne!(
+            said("2026-13-01T00:00:00.1234567891Z"),
+            Err(TOO_FINE.into())
+        );
     }
 
     #[test]
@@ -453,7 +449,8 @@ mod tests {
                 "is neither seconds since 1970 nor a time as 2026-01-31T12:00:00Z",
             ),
         ] {
-            assert_eq!(parse(text.as_bytes(), TimeUnit::S), Err(what), "{text}");
+            let found = parse(text.as_bytes(), TimeUnit::S);
+            assert_eq!(found, Err(what.into()), "{text}");
         }
     }
 }

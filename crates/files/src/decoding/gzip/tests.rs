@@ -116,6 +116,46 @@ fn bytes_behind_the_last_member_are_ignored_with_a_warning() {
     assert_eq!(kind(&damaged), ErrorKind::InvalidInput);
 }
 
+/// Blocks before a read error are whole, whether or not the error comes within one.
+#[test]
+fn reading_fails_within_a_batch_of_blocks() {
+    let blocks = [block(b"one"), block(b"two"), block(b"three")];
+    let bytes = blocks.concat();
+    let whole = blocks[0].len() + blocks[1].len();
+    for length in whole..=bytes.len() {
+        let text = match length == bytes.len() {
+            true => &b"onetwothree"[..],
+            false => b"onetwo",
+        };
+        let failing = BufReader::with_capacity(7, Failing(&bytes[..length]));
+        let mut batch = Batch::default();
+        assert!(batch.take(&mut Counted::new(failing)));
+        assert_eq!(batch.count(), 2 + usize::from(length == bytes.len()));
+        let failing = BufReader::with_capacity(7, Failing(&bytes[..length]));
+        let mut found = Vec::new();
+        let error = gzip(failing, |_| ()).read_to_end(&mut found).unwrap_err();
+        assert_eq!(error.to_string(), "the disk is on fire", "{length}");
+        assert!(found.starts_with(text), "{length}");
+    }
+}
+
+/// Blocks that are longer than those of bgzip are members, and are taken for blocks only once.
+#[test]
+fn blocks_that_are_not_intact_are_taken_once() {
+    let long = block(&[b'a'; (1 << 16) + 1]);
+    let blocks = [&long[..], &long, &block(b"one"), &long, &block(b"")].concat();
+    let text = [&[b'a'; 2 << 16][..], b"aaone", &[b'a'; (1 << 16) + 1]].concat();
+    assert!(read(&blocks).unwrap() == text);
+    let (mut raw, mut batch) = (Counted::new(&*blocks), Batch::default());
+    assert!(!batch.take(&mut raw));
+    assert_eq!(raw.position(), 0);
+    raw.read_exact(&mut vec![0; 2 * long.len()]).unwrap();
+    assert!(!batch.take(&mut raw));
+    raw.read_exact(&mut vec![0; blocks.len() - 2 * long.len()])
+        .unwrap();
+    assert!(!batch.take(&mut raw));
+}
+
 /// Fails once it has given its bytes.
 struct Failing<'a>(&'a [u8]);
 
@@ -164,6 +204,20 @@ fn blocks_are_decompressed_on_threads() {
     let mut blocks: Vec<_> = text.chunks(10_000).map(block).collect();
     blocks.push(block(b""));
     assert!(read(&blocks.concat()).unwrap() == text);
+    let bytes = blocks.concat();
+    let mut raw = Counted::new(&*bytes);
+    let mut batch = Batch::default();
+    let (mut taken, mut batches) = (0, Vec::new());
+    while batch.take(&mut raw) {
+        taken += batch.count();
+        batches.push(batch.count());
+    }
+    assert_eq!(
+        (taken, raw.position()),
+        (301, bytes.len() as u64),
+        "{batches:?}"
+    );
+    assert!(!batch.is_cut());
     let sum = blocks[200].len() - 8;
     blocks[200][sum] ^= 1;
     let mut found = Vec::new();

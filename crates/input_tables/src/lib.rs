@@ -1,5 +1,5 @@
-//! The tables of input files in tests/data/inputs, for the tests of the front ends that go through their
-//! rows.
+//! The tables of input files in tests/data/inputs, for the tests of the front ends that go through
+//! their rows.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ impl Row {
         &self.row[self.front_end]
     }
 
-    /// Returns what has to be found, one row each and sorted, or else a part of the error.
+    /// Returns the expected rows, sorted, or a part of the expected error.
     pub fn expected(&self) -> Result<Vec<&str>, &str> {
         let stated = match self.is_stated() {
             true => self.own(),
