@@ -95,13 +95,10 @@ fn with_hints(command: clap::Command) -> clap::Command {
             .default_missing_value("")
             .value_parser(UnknownArgumentValueParser::suggest(hint))
     };
-    let ladders =
-        "the ladders are a program now: 'cargo run --release -p gridstride_learn -- matmul'";
-    let ladder = clap::Command::new("ladder").hide(true).arg(
-        Arg::new("ladder")
-            .allow_hyphen_values(true)
-            .value_parser(UnknownArgumentValueParser::suggest(ladders)),
-    );
+    let ladder = clap::Command::new("ladder")
+        .hide(true)
+        .arg_required_else_help(true)
+        .override_usage("cargo run --release -p gridstride_learn -- matmul");
     command
         .subcommand(ladder)
         .mut_subcommand("time-series", |command| {
