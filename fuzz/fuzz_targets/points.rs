@@ -56,6 +56,10 @@ fn expected(text: &[u8], demands: &Demands) -> Option<BTreeMap<Vec<String>, Poin
         let end = record.position().expect("each record has one").byte() as usize;
         let read = &text[mem::replace(&mut start, end)..end.min(text.len())];
         let cells = comparison::names(read, b',');
+        // A point without a series is an error.
+        if names.first().is_some_and(|&place| cells[place].is_empty()) {
+            return None;
+        }
         let name = names.iter().map(|&place| cells[place].clone());
         let name = name.map(String::from_utf8).collect::<Result<_, _>>();
         let points = series.entry(name.ok()?).or_default();

@@ -167,12 +167,12 @@ fn outputs_are_read_again() {
 #[test]
 fn series_of_several_columns_are_read_again() {
     let text = "timestamp,room,t,\"h,\"\"x\"\"\"\n2026-01-31T12:00:00Z,a,1,2\n\
-                2026-01-31T12:00:00Z,\" b,\",3,4\n2026-01-31T12:00:00Z,,5,6\n";
+                2026-01-31T12:00:00Z,\" b,\",3,4\n2026-01-31T12:00:00Z,c,5,6\n";
     let first = buckets(text, &["--columns", "value=t,value=4,series=room"]);
     let expected = "series,column,timestamp,sum\na,t,2026-01-31T12:00:00Z,1\n\
                     a,\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,2\n\" b,\",t,2026-01-31T12:00:00Z,3\n\
-                    \" b,\",\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,4\n,t,2026-01-31T12:00:00Z,5\n\
-                    ,\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,6\n";
+                    \" b,\",\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,4\nc,t,2026-01-31T12:00:00Z,5\n\
+                    c,\"h,\"\"x\"\"\",2026-01-31T12:00:00Z,6\n";
     assert_eq!(first, expected);
     assert_eq!(buckets(&first.replacen("sum", "value", 1), &[]), first);
     assert_eq!(buckets(&first, &["--columns", "value=sum"]), first);

@@ -19,13 +19,13 @@ fn every_way_to_write_csv() {
             &[&sums[..], &[&folder.file(name, content)]].concat(),
         )
     };
-    let found = "series,timestamp,sum,rate:last\n\"a, \"\"b\"\"\",0,3,1\n,0,8,\n";
+    let found = "series,timestamp,sum,rate:last\n\"a, \"\"b\"\"\",0,3,1\nc,0,8,\n";
     let texts = [
-        "timestamp,series,value\n0,\"a, \"\"b\"\"\",1\n1,,8\n2,\"a, \"\"b\"\"\",2",
-        "VALUE,Series,TimeStamp\r\n1,\"a, \"\"b\"\"\",0\r\n8,,1\r\n2,\"a, \"\"b\"\"\",2\r\n",
-        "id,series,note,value,timestamp,id\n7,\"a, \"\"b\"\"\",\"x\ny\",1,0,\n,,,8,1,\n1,\"a, \"\"b\"\"\",,2,2,\n",
-        "\u{feff}timestamp,series,value\n0,\"a, \"\"b\"\"\",1\n1,,8\n2,\"a, \"\"b\"\"\",2\n",
-        "\n \n\"timestamp\", series ,value\n\n +0 ,\"a, \"\"b\"\"\", 1. \n\n1, ,8e0\n\r\n2,\"a, \"\"b\"\"\" ,.2E+1\n\n",
+        "timestamp,series,value\n0,\"a, \"\"b\"\"\",1\n1,c,8\n2,\"a, \"\"b\"\"\",2",
+        "VALUE,Series,TimeStamp\r\n1,\"a, \"\"b\"\"\",0\r\n8,c,1\r\n2,\"a, \"\"b\"\"\",2\r\n",
+        "id,series,note,value,timestamp,id\n7,\"a, \"\"b\"\"\",\"x\ny\",1,0,\n,c,,8,1,\n1,\"a, \"\"b\"\"\",,2,2,\n",
+        "\u{feff}timestamp,series,value\n0,\"a, \"\"b\"\"\",1\n1,c,8\n2,\"a, \"\"b\"\"\",2\n",
+        "\n \n\"timestamp\", series ,value\n\n +0 ,\"a, \"\"b\"\"\", 1. \n\n1, c ,8e0\n\r\n2,\"a, \"\"b\"\"\" ,.2E+1\n\n",
     ];
     for text in texts {
         assert_eq!(of("a.csv", text.as_bytes()), found, "{text:?}");
@@ -33,7 +33,7 @@ fn every_way_to_write_csv() {
     }
     let members = [
         gzip(b"timestamp,series,value\n0,\"a, \"\"b\"\"\",1\n1,"),
-        gzip(b",8\n2,\"a, \"\"b\"\"\",2"),
+        gzip(b"c,8\n2,\"a, \"\"b\"\"\",2"),
     ];
     assert_eq!(of("members.csv.gz", &members.concat()), found);
 

@@ -341,6 +341,9 @@ impl Table for PointTable {
             None => 0,
             Some(place) => {
                 let mut name = cells.name(place);
+                if self.places.options.is_null(name) {
+                    return Err(self.places.no_series(line, name));
+                }
                 if let Some(column) = self.places.column {
                     // As cells of a record, so that no other two cells have the same text.
                     part.pair.clear();
@@ -615,6 +618,14 @@ impl Places {
             part.values[i].push(value);
         }
         Ok(())
+    }
+
+    /// Returns the fault of a point that belongs to no series.
+    #[cold]
+    fn no_series(&self, line: u64, cell: &[u8]) -> Fault {
+        let what = self.options.refused(cell, "stands for no series");
+        let remedy = ": name the series of each point, or remove the row";
+        at(line, "series", format!("{what}{remedy}"))
     }
 
     /// Returns the fault of a cell in a column of values.

@@ -315,7 +315,7 @@ fn series_with_two_names() {
         columns: columns(&["series=column"]),
         ..TableOptions::default()
     };
-    let found = points(text, &series);
+    let found = points(&text.replace(",,1,1", ",b,1,1"), &series);
     assert_eq!((found.names.unwrap().len(), found.columns), (3, None));
     let two = TableOptions {
         columns: columns(&["value=value", "value=timestamp"]),
@@ -324,4 +324,26 @@ fn series_with_two_names() {
     let wrong = "line 1: the columns 'series' and 'column' name series of a single column of values: --columns \
                  series=series reads the names in 'series' alone";
     assert_eq!(said(text, &two), wrong);
+}
+
+/// As in pandas, whose labels are missing then.
+#[test]
+fn points_without_a_series_are_refused() {
+    let options = TableOptions {
+        nulls: vec!["NA".into()],
+        ..TableOptions::default()
+    };
+    let remedy = "name the series of each point, or remove the row";
+    for (cell, what) in [
+        ("", "the cell is empty"),
+        (" ", "the cell is empty"),
+        ("\"\"", "the cell is empty"),
+        (" NA ", "'NA' stands for no series"),
+    ] {
+        let text = format!("timestamp,series,value\n1,a,1\n2,{cell},2\n");
+        let expected = format!("line 3, column series: {what}: {remedy}");
+        assert_eq!(said(&text, &options), expected, "{cell:?}");
+    }
+    let quoted = points("timestamp,series,value\n1,\" \",1\n", &options);
+    assert_eq!(quoted.names.unwrap(), [" "]);
 }
