@@ -397,6 +397,6 @@ fn warnings() {
     let output = Program("tensor-sketch").run(&options);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["warnings"].as_array().unwrap().len(), 1);
-    let none = Program("matmul").json(&["--device", "cpu"]);
+    let none = Program("matmul").json(&["--m", "9", "--k", "3", "--n", "4", "--device", "cpu"]);
     assert_eq!(none["warnings"], json!([]));
 }
