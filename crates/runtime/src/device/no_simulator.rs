@@ -13,7 +13,8 @@ impl Simulator {
     pub fn open() -> Result<Simulator> {
         Err(Error::Unavailable {
             device: "simulator".into(),
-            reason: "gridstride was built without its feature `simulator`".into(),
+            reason: "gridstride was built without its feature `simulator`: build with `--features simulator`"
+                .into(),
         })
     }
 
