@@ -161,7 +161,7 @@ impl report::Summary for Summary {
             }
             rounded => writeln!(
                 text,
-                "; {rounded} coordinates are numbers beyond 2^53 that no type here has"
+                "; numbers beyond 2^53 that no type here has: {rounded}"
             )?,
         }
         let (pairs, most, set) = (self.pairs, self.most_pairs_of_a_box, self.set_of_that_box);

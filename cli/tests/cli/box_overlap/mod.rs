@@ -202,7 +202,7 @@ fn coordinates_are_kept_by_default() {
     let said = String::from_utf8(said.stdout).unwrap();
     says(
         &said,
-        &["2-D, f32; 1 coordinates are numbers beyond 2^53 that no type here has\n"],
+        &["2-D, f32; numbers beyond 2^53 that no type here has: 1\n"],
     );
     let large = folder.file("d.csv", format!("{header}0,0,1,9007199254740993\n"));
     let output = PROGRAM.run(&[&large]);
