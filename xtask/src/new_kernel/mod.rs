@@ -75,10 +75,14 @@ pub fn add(name: &str) -> Result<()> {
 /// not fit, or a list that has moved, leaves the repository as it is.
 fn changes(root: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
     check_name(name)?;
-    let module = [format!("src/{name}"), format!("src/{name}.rs")];
+    // The library has the runtime's modules under their names.
+    let modules = ["src", "crates/runtime/src"]
+        .into_iter()
+        .flat_map(|folder| [format!("{folder}/{name}"), format!("{folder}/{name}.rs")]);
+    let modules: Vec<_> = modules.collect();
     let folder = format!("kernels-gpu/{name}");
     let test = format!("tests/kernels/{name}.rs");
-    for taken in module.iter().chain([&folder, &test]) {
+    for taken in modules.iter().chain([&folder, &test]) {
         if root.join(taken).exists() {
             return Err(format!("{taken} exists already, and nothing in it is replaced").into());
         }
@@ -172,7 +176,7 @@ mod tests {
     fn names_that_are_taken_are_refused() {
         for (name, said) in [
             ("matmul", "src/matmul exists already"),
-            ("parallel", "src/parallel.rs exists already"),
+            ("parallel", "crates/runtime/src/parallel.rs exists already"),
             ("ladder", "kernels-gpu/ladder exists already"),
             ("fn", "a keyword of Rust"),
             ("modules", "src/lib.rs has `mod modules {` already"),
