@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use csv::ByteRecord;
@@ -211,29 +211,31 @@ impl Source {
 
     /// Takes something from the first record.
     fn header<V>(&mut self, take: impl FnOnce(&Quoted) -> Result<V>) -> Result<V> {
-        let path = self.path.clone();
-        let taken = self.read().and_then(|record| {
+        let (path, record) = self.read();
+        let taken = record.and_then(|record| {
             let record = record.context("the file is empty")?;
             take(&record).with_context(|| format!("line {}", line(record.record)))
         });
-        taken.with_context(|| cannot_read(&path))
+        taken.with_context(|| cannot_read(path))
     }
 
     /// Returns the next record, which is that of a box.
     fn next(&mut self) -> Result<Quoted<'_>> {
-        let path = self.path.clone();
-        let record = self.read().with_context(|| cannot_read(&path))?;
+        let (path, record) = self.read();
+        let record = record.with_context(|| cannot_read(path))?;
         record.with_context(|| format!("{} was changed while it was read", path.display()))
     }
 
-    /// Reads a record, if there is one more.
-    fn read(&mut self) -> Result<Option<Quoted<'_>>> {
-        let is_there = self.records.next(&mut self.record)?;
-        Ok(is_there.then_some(Quoted {
+    /// Reads a record, if there is one more. Returns the file's path for messages.
+    fn read(&mut self) -> (&Path, Result<Option<Quoted<'_>>>) {
+        let is_there = self.records.next(&mut self.record);
+        let quoted = Quoted {
             record: &self.record,
             text: self.records.text(),
             delimiter: self.delimiter,
-        }))
+        };
+        let record = is_there.map(|is_there| is_there.then_some(quoted));
+        (&self.path, record)
     }
 }
 

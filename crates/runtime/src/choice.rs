@@ -6,14 +6,12 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// An option with a fixed set of named values, such as
-/// `box_overlap::Algorithm`.
+/// An option with a fixed set of named values, such as `box_overlap::Algorithm`.
 ///
 /// The macro [`choice!`](crate::choice) declares an enum that is a choice: its values, their names
 /// and their documentation. Parsing, formatting and lists for help texts come from that declaration.
 ///
 /// ```
-/// # #[cfg(feature = "time-series")] {
 /// use gridstride::Choice;
 /// use gridstride::time_series::Duplicates;
 ///
@@ -25,7 +23,6 @@ use crate::Error;
 ///     "mean".parse::<Duplicates>().unwrap_err().to_string(),
 ///     "Duplicates::from_str: duplicates is \"mean\", but possible are keep, first and last"
 /// );
-/// # }
 /// # Ok::<(), gridstride::Error>(())
 /// ```
 pub trait Choice:

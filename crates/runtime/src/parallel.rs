@@ -120,7 +120,8 @@ pub fn try_each<T: Send>(
     try_in(for_each, items.len(), &|number| task(items.take(number)))
 }
 
-/// As [`try_each`], but starts the tasks in order: with the longest first, no thread is left alone at the end.
+/// As [`try_each`], but starts the tasks in order: with the longest first, no thread is left alone at
+/// the end.
 pub fn try_each_in_order<T: Send>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
     task: impl Fn(T) -> Result<()> + Sync,

@@ -357,7 +357,7 @@ fn blanks_in_quotes_stay_in_quotes() {
         fs::read_to_string(out).unwrap()
     };
     assert_eq!(ids("set1.csv", set1, &[]), "set1,set2\n\" a\",a\n");
-    // The names of the output are those of the input.
+    // The output has the same names as the input.
     let joined = ids("joined.csv", expected, &["--columns", "id=id_set1"]);
     let first: Vec<_> = joined.lines().take(4).collect();
     assert_eq!(

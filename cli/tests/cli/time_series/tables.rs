@@ -163,7 +163,7 @@ fn outputs_are_read_again() {
     }
 }
 
-/// Also outputs of several columns of values, whose series have two names.
+/// In outputs of several columns of values, a series is named by the series and the column.
 #[test]
 fn series_of_several_columns_are_read_again() {
     let text = "timestamp,room,t,\"h,\"\"x\"\"\"\n2026-01-31T12:00:00Z,a,1,2\n\

@@ -8,7 +8,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::Counted;
 
-/// Bytes of a header whose only extra field is the size of the block, as all writers make it.
+/// Length of a header: the 12 bytes of gzip, and an extra field of 6 bytes with the size of the block.
 const HEADER: usize = 18;
 
 /// Bytes of checksum and size behind the content.

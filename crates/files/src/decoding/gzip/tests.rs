@@ -139,7 +139,8 @@ fn reading_fails_within_a_batch_of_blocks() {
     }
 }
 
-/// Blocks that are longer than those of bgzip are members, and are taken for blocks only once.
+/// A member with more content than a block may have is read as plain gzip, and tried as a block only
+/// once.
 #[test]
 fn blocks_that_are_not_intact_are_taken_once() {
     let long = block(&[b'a'; (1 << 16) + 1]);
