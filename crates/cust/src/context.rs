@@ -1,8 +1,10 @@
 //! Contexts.
 
+use std::sync::Arc;
+
 use crate::device::Device;
 use crate::error::CudaResult;
-use crate::sys::{self, CUcontext, CUdevice, CUresult};
+use crate::sys::{self, CUcontext, CUresult};
 
 /// A device's primary context, which all CUDA libraries of the process share. Kept until this value
 /// is dropped, and so is every stream, event, module and buffer that was made in the context.
@@ -24,12 +26,48 @@ impl Context {
     ///
     /// What the driver returns.
     pub fn new(device: Device) -> CudaResult<Context> {
+        let context = Context::retain(device)?;
+        CurrentContext::set_current(&context)?;
+        Ok(context)
+    }
+
+    /// Retains the primary context of a device. [`bind`](Self::bind) makes it current.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn retain(device: Device) -> CudaResult<Context> {
         let mut inner = std::ptr::null_mut();
         // SAFETY: it writes one handle; the device is the driver's.
         unsafe { sys::cuDevicePrimaryCtxRetain(&mut inner, device.as_raw()) }.to_result()?;
-        let context = Context { inner, device };
-        CurrentContext::set_current(&context)?;
-        Ok(context)
+        Ok(Context { inner, device })
+    }
+
+    /// Makes the context current on this thread until the result is dropped, after which the
+    /// context from before is current again.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use cust::event::{Event, EventFlags};
+    /// use cust::prelude::*;
+    ///
+    /// # fn main() -> Result<(), cust::error::CudaError> {
+    /// cust::init(CudaFlags::empty())?;
+    /// let context = Arc::new(Context::retain(Device::get_device(0)?)?);
+    /// let event = Event::new_in(&context.bind()?, EventFlags::DEFAULT)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn bind(self: &Arc<Self>) -> CudaResult<Bound<'_>> {
+        Ok(Bound {
+            context: self,
+            _pushed: Pushed::new(self.inner)?,
+        })
     }
 
     /// Returns the driver's handle.
@@ -71,6 +109,39 @@ impl CurrentContext {
     }
 }
 
+/// A context that [`Context::bind`] has made current on this thread.
+#[derive(Debug)]
+pub struct Bound<'a> {
+    context: &'a Arc<Context>,
+    _pushed: Pushed,
+}
+
+/// The top of this thread's stack of contexts, from which dropping the value takes it. The handle
+/// keeps the value on its thread.
+#[derive(Debug)]
+struct Pushed(CUcontext);
+
+impl Pushed {
+    fn new(context: CUcontext) -> CudaResult<Pushed> {
+        // SAFETY: the driver refuses handles that are no contexts.
+        unsafe { sys::cuCtxPushCurrent_v2(context) }.to_result()?;
+        Ok(Pushed(context))
+    }
+}
+
+impl Drop for Pushed {
+    fn drop(&mut self) {
+        let mut popped = std::ptr::null_mut();
+        // SAFETY: takes away the context from `new`, and writes its handle.
+        let result = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        // A driver that has shut down pops nothing.
+        debug_assert!(
+            result != CUresult::CUDA_SUCCESS || popped == self.0,
+            "contexts are popped in reverse order"
+        );
+    }
+}
+
 /// The context that an object was made in. The driver destroys an object only while its context is
 /// current, and a value may be dropped on a thread without one.
 ///
@@ -79,8 +150,8 @@ impl CurrentContext {
 #[derive(Debug)]
 pub(crate) struct Owner {
     context: CUcontext,
-    /// The device, if this is its primary context.
-    device: Option<CUdevice>,
+    /// The same context, if it is a primary one.
+    kept: Option<Arc<Context>>,
 }
 
 // SAFETY: the driver's contexts may be used from any thread.
@@ -92,8 +163,16 @@ impl Owner {
     /// No context.
     pub(crate) const NONE: Self = Self {
         context: std::ptr::null_mut(),
-        device: None,
+        kept: None,
     };
+
+    /// Returns the context that is bound.
+    pub(crate) fn bound(bound: &Bound<'_>) -> Self {
+        Self {
+            context: bound.context.inner,
+            kept: Some(bound.context.clone()),
+        }
+    }
 
     /// Returns the context that is current on this thread.
     pub(crate) fn current() -> CudaResult<Self> {
@@ -103,7 +182,7 @@ impl Owner {
         if owner.context.is_null() {
             return Ok(owner);
         }
-        let (mut device, mut primary) = (0, std::ptr::null_mut());
+        let mut device = 0;
         // SAFETY: it writes one device.
         unsafe { sys::cuCtxGetDevice(&mut device) }.to_result()?;
         let (mut flags, mut is_active) = (0, 0);
@@ -114,24 +193,20 @@ impl Owner {
             // Another library's context, which the library keeps. Retaining would make one.
             return Ok(owner);
         }
-        // SAFETY: it writes one handle; the device is the driver's.
-        unsafe { sys::cuDevicePrimaryCtxRetain(&mut primary, device) }.to_result()?;
-        owner.device = Some(device);
-        if primary != owner.context {
-            owner.release();
-        }
+        let primary = Context::retain(Device { device })?;
+        owner.kept = (primary.inner == owner.context).then(|| Arc::new(primary));
         Ok(owner)
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.context.is_null()
     }
 
     /// Destroys the object by a call while this context is current. After that the context may go.
     pub(crate) fn destroy(&mut self, call: impl FnOnce() -> CUresult) -> CudaResult<()> {
-        // SAFETY: the driver refuses handles that are no contexts.
-        unsafe { sys::cuCtxPushCurrent_v2(self.context) }.to_result()?;
+        let pushed = Pushed::new(self.context)?;
         let result = call();
-        let mut popped = std::ptr::null_mut();
-        // SAFETY: it takes away the context from above, and writes its handle. After an error the
-        // object is gone all the same.
-        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
+        drop(pushed);
         result.to_result()?;
         self.release();
         Ok(())
@@ -139,15 +214,6 @@ impl Owner {
 
     /// Keeps the context no longer.
     pub(crate) fn release(&mut self) {
-        if let Some(device) = self.device.take() {
-            // SAFETY: retained once, in `current`. An error has nobody to go to.
-            let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
-        }
-    }
-}
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        self.release();
+        self.kept = None;
     }
 }

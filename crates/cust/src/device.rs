@@ -5,22 +5,27 @@ use std::ffi::CStr;
 use crate::error::CudaResult;
 use crate::sys::{self, CUdevice, CUdevice_attribute};
 
-/// A property of a device.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum DeviceAttribute {
+attributes! {
+    /// A property of a device.
+    DeviceAttribute: CUdevice_attribute
     /// The number of multiprocessors.
-    MultiprocessorCount,
+    MultiprocessorCount = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
     /// The major number of the compute capability.
-    ComputeCapabilityMajor,
+    ComputeCapabilityMajor = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
     /// The minor number of the compute capability.
-    ComputeCapabilityMinor,
+    ComputeCapabilityMinor = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+    /// The most threads of a multiprocessor.
+    MaxThreadsPerMultiprocessor = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+    /// Bytes of shared memory that a block may have if its kernel opts in.
+    MaxSharedMemoryPerBlockOptin = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    /// Whether the device has memory pools.
+    MemoryPoolsSupported = CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
 }
 
 /// A handle to a device.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Device {
-    device: CUdevice,
+    pub(crate) device: CUdevice,
 }
 
 impl Device {
@@ -81,15 +86,10 @@ impl Device {
     ///
     /// What the driver returns.
     pub fn get_attribute(self, attribute: DeviceAttribute) -> CudaResult<i32> {
-        use CUdevice_attribute::*;
-        let attribute = match attribute {
-            DeviceAttribute::MultiprocessorCount => CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-            DeviceAttribute::ComputeCapabilityMajor => CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-            DeviceAttribute::ComputeCapabilityMinor => CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-        };
         let mut value = 0;
         // SAFETY: it writes one integer; the device is the driver's.
-        unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.device) }.to_result()?;
+        unsafe { sys::cuDeviceGetAttribute(&mut value, attribute.raw(), self.device) }
+            .to_result()?;
         Ok(value)
     }
 

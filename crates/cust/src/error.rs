@@ -39,7 +39,13 @@ macro_rules! results {
                 }
             }
 
-            pub(crate) fn to_result(self) -> CudaResult<()> {
+            /// Returns the error of a code that is not `CUDA_SUCCESS`.
+            ///
+            /// # Errors
+            ///
+            /// [`UnknownError`](CudaError::UnknownError) for codes that [`CudaError`] does not list:
+            /// [`driver::last_error`](crate::driver::last_error) has the code.
+            pub fn to_result(self) -> CudaResult<()> {
                 match self {
                     Self::CUDA_SUCCESS => Ok(()),
                     $($(Self::$name => Err(CudaError::$error),)?)*

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 use std::time::Duration;
 
-use crate::context::Owner;
+use crate::context::{Bound, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::stream::Stream;
 use crate::sys::{self, CUevent, CUevent_flags};
@@ -82,7 +82,20 @@ impl Event {
     ///
     /// What the driver returns.
     pub fn new(flags: EventFlags) -> CudaResult<Self> {
-        let owner = Owner::current()?;
+        Self::of(Owner::current()?, flags)
+    }
+
+    /// Makes an event in a context that [`Context::bind`](crate::context::Context::bind) has made
+    /// current.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn new_in(bound: &Bound<'_>, flags: EventFlags) -> CudaResult<Self> {
+        Self::of(Owner::bound(bound), flags)
+    }
+
+    fn of(owner: Owner, flags: EventFlags) -> CudaResult<Self> {
         let mut inner = null_mut();
         // SAFETY: it writes one handle.
         unsafe { sys::cuEventCreate(&mut inner, flags.bits()) }.to_result()?;
@@ -153,7 +166,7 @@ impl Event {
     }
 
     fn free(&mut self) -> CudaResult<()> {
-        // SAFETY: made in `new`, and destroyed once.
+        // SAFETY: made in `of`, and destroyed once.
         let destroy = || unsafe { sys::cuEventDestroy_v2(self.inner) };
         self.owner.destroy(destroy)
     }

@@ -77,30 +77,29 @@ sizes! {
     BlockSize
 }
 
-/// A property of a kernel.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum FunctionAttribute {
+attributes! {
+    /// A property of a kernel.
+    FunctionAttribute: CUfunction_attribute
     /// The most threads of a block, on this device.
-    MaxThreadsPerBlock,
+    MaxThreadsPerBlock = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     /// Bytes of static shared memory.
-    SharedMemorySizeBytes,
+    SharedMemorySizeBytes = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
     /// Bytes of constant memory.
-    ConstSizeBytes,
+    ConstSizeBytes = CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
     /// Bytes of local memory for each thread.
-    LocalSizeBytes,
+    LocalSizeBytes = CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
     /// The registers of each thread.
-    NumRegisters,
+    NumRegisters = CU_FUNC_ATTRIBUTE_NUM_REGS,
     /// The architecture of the PTX: 10 · major + minor.
-    PtxVersion,
+    PtxVersion = CU_FUNC_ATTRIBUTE_PTX_VERSION,
     /// The architecture that the driver has compiled for, as above.
-    BinaryVersion,
+    BinaryVersion = CU_FUNC_ATTRIBUTE_BINARY_VERSION,
     /// Whether the kernel was compiled with ptxas's option `-dlcm=ca`.
-    CacheModeCa,
+    CacheModeCa = CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
 }
 
 /// A kernel of a loaded module.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
     inner: CUfunction,
     module: PhantomData<&'a Module>,
@@ -112,9 +111,15 @@ unsafe impl Send for Function<'_> {}
 unsafe impl Sync for Function<'_> {}
 
 impl Function<'_> {
-    pub(crate) fn new(inner: CUfunction, _module: &Module) -> Function<'_> {
+    /// Returns the kernel of a handle.
+    ///
+    /// # Safety
+    ///
+    /// The module that [`get_function`](Module::get_function) found the kernel in lives as long as
+    /// the value.
+    pub unsafe fn from_raw(inner: CUfunction) -> Self {
         let module = PhantomData;
-        Function { inner, module }
+        Self { inner, module }
     }
 
     /// Returns the driver's handle.
@@ -128,21 +133,21 @@ impl Function<'_> {
     ///
     /// What the driver returns.
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
-        use CUfunction_attribute::*;
-        let attribute = match attribute {
-            FunctionAttribute::MaxThreadsPerBlock => CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-            FunctionAttribute::SharedMemorySizeBytes => CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-            FunctionAttribute::ConstSizeBytes => CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
-            FunctionAttribute::LocalSizeBytes => CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
-            FunctionAttribute::NumRegisters => CU_FUNC_ATTRIBUTE_NUM_REGS,
-            FunctionAttribute::PtxVersion => CU_FUNC_ATTRIBUTE_PTX_VERSION,
-            FunctionAttribute::BinaryVersion => CU_FUNC_ATTRIBUTE_BINARY_VERSION,
-            FunctionAttribute::CacheModeCa => CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,
-        };
         let mut value = 0;
         // SAFETY: it writes one integer; the function's module lives.
-        unsafe { sys::cuFuncGetAttribute(&mut value, attribute, self.inner) }.to_result()?;
+        unsafe { sys::cuFuncGetAttribute(&mut value, attribute.raw(), self.inner) }.to_result()?;
         Ok(value)
+    }
+
+    /// Sets the bytes of dynamic shared memory that each block may have at most.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn set_max_dynamic_shared_memory(&self, bytes: u32) -> CudaResult<()> {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function's module lives.
+        unsafe { sys::cuFuncSetAttribute(self.inner, attribute, bytes as i32) }.to_result()
     }
 
     /// Returns the bytes of dynamic shared memory that each block may have while `blocks` blocks of

@@ -36,7 +36,7 @@
 //!   |---|---|
 //!   | [`Context`] | `Clone`, `get_api_version`, `reset`, `set_flags` |
 //!   | [`CurrentContext`](context::CurrentContext) | all but `set_current` and `synchronize` |
-//!   | [`Device`] | `devices`, `uuid`, and all but three [attributes](device::DeviceAttribute) |
+//!   | [`Device`] | `devices`, `uuid`, and all but six [attributes](device::DeviceAttribute) |
 //!   | [`Module`](module::Module) | the deprecated `from_str` and `load_from_string`; `from_cubin` and `from_fatbin`, because the driver takes an image in memory without its length: write it to a file for [`from_file`](module::Module::from_file) |
 //!   | [`Function`](function::Function) | `set_cache_config`, `set_shared_memory_config` |
 //!   | [`Stream`](stream::Stream) | `add_callback` |
@@ -70,7 +70,14 @@
 //! - `CUresult` knows the codes of CUDA 11.4. cust reads other codes as undefined values of that
 //!   enum. Here they become `CUDA_ERROR_UNKNOWN` (999), and [`driver::last_error`] has the code
 //!   that the driver returned.
-//! - [`driver`] is new: why there is no driver, its version, and its words for an error.
+//! - [`driver`] is new: why there is no driver, its version, and its words for an error. So is what
+//!   gridstride's devices need beside it: [`Context::retain`] and [`Context::bind`], with which
+//!   threads use a context without keeping it current, and the functions that take a
+//!   [`Bound`](context::Bound) context; [`Stream::from_raw`](stream::Stream::from_raw) and
+//!   [`is_idle`](stream::Stream::is_idle);
+//!   [`Module::find_global`](module::Module::find_global);
+//!   [`Function::set_max_dynamic_shared_memory`](function::Function::set_max_dynamic_shared_memory);
+//!   and [`CUresult::to_result`](error::cudaError_enum::to_result), for calls of [`sys`].
 //!
 //! cust is by Riccardo D'Ambrosio and Brook Heisler, under MIT or Apache-2.0, see LICENSE-MIT and
 //! LICENSE-APACHE.
@@ -85,6 +92,26 @@ macro_rules! c_name {
             match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
                 Err(_) => unreachable!(),
+            }
+        }
+    };
+}
+
+/// Defines the properties of an object, with the driver's names.
+macro_rules! attributes {
+    ($(#[$of:meta])* $name:ident: $raw:ident $($(#[$doc:meta])* $attribute:ident = $value:ident,)*) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$doc])* $attribute,)*
+        }
+
+        impl $name {
+            fn raw(self) -> $raw {
+                match self {
+                    $(Self::$attribute => $raw::$value,)*
+                }
             }
         }
     };

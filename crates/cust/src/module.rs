@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::ptr::null_mut;
 
-use crate::context::Owner;
+use crate::context::{Bound, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::function::Function;
 use crate::memory::{self, CopyDestination, DeviceCopy, DevicePointer};
-use crate::sys::{self, CUjit_option, CUmodule};
+use crate::sys::{self, CUdeviceptr, CUjit_option, CUmodule};
 
 /// Kernels and variables that the driver has loaded. Dropping it unloads them.
 #[derive(Debug)]
@@ -162,15 +162,47 @@ impl Module {
     ///
     /// What the driver returns.
     pub fn from_ptx_cstr(cstr: &CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
-        let owner = Owner::current()?;
+        Self::load(Owner::current()?, cstr, options, &mut [])
+    }
+
+    /// Compiles and loads PTX in a context that
+    /// [`Context::bind`](crate::context::Context::bind) has made current.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns, with the log of the driver's compiler.
+    pub fn from_ptx_in(
+        bound: &Bound<'_>,
+        ptx: &CStr,
+        options: &[ModuleJitOption],
+    ) -> Result<Module, (CudaError, String)> {
+        let mut log = vec![0; 16 * 1024];
+        Self::load(Owner::bound(bound), ptx, options, &mut log).map_err(|error| {
+            let text = log.split(|&byte| byte == 0).next().unwrap_or_default();
+            (error, String::from_utf8_lossy(text).into_owned())
+        })
+    }
+
+    fn load(
+        owner: Owner,
+        ptx: &CStr,
+        options: &[ModuleJitOption],
+        log: &mut [u8],
+    ) -> CudaResult<Module> {
         let mut inner = null_mut();
         let (mut names, mut values) = ModuleJitOption::into_raw(options);
-        // SAFETY: the text ends with a zero, each option has a value, none of which is an address,
-        // and one handle is written.
+        if !log.is_empty() {
+            names.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER);
+            values.push(log.as_mut_ptr().cast());
+            names.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+            values.push(std::ptr::without_provenance_mut(log.len()));
+        }
+        // SAFETY: the text ends with a zero, each option has a value, of which only the log's is an
+        // address, with its size beside it, and one handle is written.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut inner,
-                cstr.as_ptr().cast(),
+                ptx.as_ptr().cast(),
                 names.len() as u32,
                 names.as_mut_ptr(),
                 values.as_mut_ptr(),
@@ -208,7 +240,8 @@ impl Module {
         // SAFETY: the name ends with a zero, and one handle is written.
         unsafe { sys::cuModuleGetFunction(&mut function, self.inner, name.as_ptr()) }
             .to_result()?;
-        Ok(Function::new(function, self))
+        // SAFETY: the result borrows this module.
+        Ok(unsafe { Function::from_raw(function) })
     }
 
     /// Returns the variable with this name, for example an `#[address_space(constant)] static mut`.
@@ -237,10 +270,7 @@ impl Module {
     /// [`InvalidValue`](CudaError::InvalidValue) if its size is not that of `T` or its address not
     /// aligned for `T`, and what else the driver returns.
     pub fn get_global<'a, T: DeviceCopy>(&'a self, name: &CStr) -> CudaResult<Symbol<'a, T>> {
-        let (mut address, mut bytes) = (0, 0);
-        // SAFETY: the name ends with a zero, and two numbers are written.
-        unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut bytes, self.inner, name.as_ptr()) }
-            .to_result()?;
+        let (address, bytes) = self.find_global(name)?;
         if bytes != size_of::<T>() || !address.is_multiple_of(align_of::<T>() as u64) {
             return Err(CudaError::InvalidValue);
         }
@@ -248,6 +278,20 @@ impl Module {
             pointer: DevicePointer::from_raw(address),
             module: PhantomData,
         })
+    }
+
+    /// Returns the address of the variable with this name, and the number of its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFound`](CudaError::NotFound) if the module has no such variable, and what else the
+    /// driver returns.
+    pub fn find_global(&self, name: &CStr) -> CudaResult<(CUdeviceptr, usize)> {
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: the name ends with a zero, and two numbers are written.
+        unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut bytes, self.inner, name.as_ptr()) }
+            .to_result()?;
+        Ok((address, bytes))
     }
 
     fn free(&mut self) -> CudaResult<()> {

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use crate::context::Owner;
-use crate::error::CudaResult;
+use crate::context::{Bound, Owner};
+use crate::error::{CudaError, CudaResult};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::sys::{self, CUstream, CUstream_flags};
@@ -60,12 +60,40 @@ impl Stream {
     ///
     /// What the driver returns.
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Self> {
-        let owner = Owner::current()?;
         let flags = flags.bits() & !StreamFlags::NON_BLOCKING.bits();
+        Self::of(Owner::current()?, flags, priority.unwrap_or(0))
+    }
+
+    /// Makes a [`NON_BLOCKING`](StreamFlags::NON_BLOCKING) stream in a context that
+    /// [`Context::bind`](crate::context::Context::bind) has made current.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    ///
+    /// # Safety
+    ///
+    /// While the stream has work, no function of this crate copies or sets memory that the work
+    /// uses.
+    pub unsafe fn non_blocking_in(bound: &Bound<'_>) -> CudaResult<Self> {
+        Self::of(Owner::bound(bound), StreamFlags::NON_BLOCKING.bits(), 0)
+    }
+
+    /// Returns a stream of another library. Dropping the value does not destroy the stream.
+    ///
+    /// # Safety
+    ///
+    /// The stream exists as long as the value. While the stream has work, no function of this crate
+    /// copies or sets memory that the work uses.
+    pub unsafe fn from_raw(inner: CUstream) -> Self {
+        let owner = Owner::NONE;
+        Self { inner, owner }
+    }
+
+    fn of(owner: Owner, flags: u32, priority: i32) -> CudaResult<Self> {
         let mut inner = null_mut();
         // SAFETY: it writes one handle.
-        unsafe { sys::cuStreamCreateWithPriority(&mut inner, flags, priority.unwrap_or(0)) }
-            .to_result()?;
+        unsafe { sys::cuStreamCreateWithPriority(&mut inner, flags, priority) }.to_result()?;
         Ok(Self { inner, owner })
     }
 
@@ -119,6 +147,19 @@ impl Stream {
         unsafe { sys::cuStreamSynchronize(self.inner) }.to_result()
     }
 
+    /// Returns whether all work of the stream is done, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As [`synchronize`](Self::synchronize).
+    pub fn is_idle(&self) -> CudaResult<bool> {
+        // SAFETY: the stream lives.
+        match unsafe { sys::cuStreamQuery(self.inner) }.to_result() {
+            Err(CudaError::NotReady) => Ok(false),
+            result => result.map(|()| true),
+        }
+    }
+
     /// Starts a kernel; see [`launch!`](crate::launch).
     ///
     /// # Errors
@@ -165,7 +206,10 @@ impl Stream {
     }
 
     fn free(&mut self) -> CudaResult<()> {
-        // SAFETY: made in `new`, and destroyed once.
+        if self.owner.is_none() {
+            return Ok(());
+        }
+        // SAFETY: made in `of`, and destroyed once.
         let destroy = || unsafe { sys::cuStreamDestroy_v2(self.inner) };
         self.owner.destroy(destroy)
     }

@@ -5,7 +5,7 @@ use super::stream::{Event, Stream};
 use crate::device::lock;
 use crate::device::memory::ForeignOwner;
 use crate::sync::Mutex;
-use cust::sys;
+use cust::event::EventFlags;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ impl Borrowed {
     /// [`give_back`](Self::give_back).
     pub fn keep(&self, stream: &Stream, owner: ForeignOwner) {
         let idle = lock(&self.owners).idle.pop();
-        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-        let event = idle.map_or_else(|| Event::new(&self.primary, flags), Ok);
+        let new = || Event::new(&self.primary, EventFlags::DISABLE_TIMING);
+        let event = idle.map_or_else(new, Ok);
         match event.and_then(|event| event.record(stream).map(|()| event)) {
             Ok(event) => lock(&self.owners).pending.push_back((event, owner)),
             // Memory that work may still use is not given back.

@@ -17,7 +17,9 @@ use crate::device::{DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, M
 use crate::sync::Mutex;
 use crate::{Error, Result};
 use cuda_std::host::ConstantStatic;
-use cust::sys::{self, cudaError_enum};
+use cust::error::{CudaError, CudaResult};
+use cust::event::EventFlags;
+use cust::sys;
 use std::ffi::c_void;
 use std::sync::{Arc, Weak};
 
@@ -208,7 +210,7 @@ impl Gpu {
     }
 
     pub fn event(&self) -> Result<Event> {
-        Event::new(&self.owner.primary, sys::CUevent_flags::CU_EVENT_DEFAULT)
+        Event::new(&self.owner.primary, EventFlags::DEFAULT)
     }
 
     /// Allocates page-locked memory for `length` elements whose values are unspecified.
@@ -288,17 +290,17 @@ impl Gpu {
     }
 
     /// Fails with what the driver says of an operation that failed.
-    pub(super) fn check(&self, result: sys::CUresult, operation: &str) -> Result<()> {
+    pub(super) fn check(&self, result: CudaResult<()>, operation: &str) -> Result<()> {
         self.owner.primary.check(result, operation)
     }
 
     /// Sets the stack of each thread whose kernel calls functions that the compiler cannot know.
     pub fn set_stack_size(&self, bytes: usize) -> Result<()> {
-        let primary = &self.owner.primary;
-        let _bound = primary.bind()?;
+        let limit = sys::CUlimit::CU_LIMIT_STACK_SIZE;
         // SAFETY: the context is current.
-        let result = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, bytes) };
-        primary.check(result, format_args!("setting stacks of {bytes} bytes"))
+        let set = || unsafe { sys::cuCtxSetLimit(limit, bytes) }.to_result();
+        let operation = format_args!("setting stacks of {bytes} bytes");
+        self.owner.primary.call(operation, set)
     }
 
     /// Lets launches on this handle's stream use buffers of any handle. From now on the stream
@@ -364,7 +366,7 @@ impl Gpu {
             let Owner { pool, primary, .. } = &*self.owner;
             let _bound = primary.bind()?;
             let mut allocated = pool.allocate(&self.stream, bytes);
-            if allocated == Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) {
+            if allocated == Err(CudaError::OutOfMemory) {
                 // Memory freed in the order of a stream becomes free when the stream has finished,
                 // and kept memory can be allocated in other sizes.
                 self.owner.free_spares();
@@ -374,17 +376,11 @@ impl Gpu {
                 pool.trim();
                 allocated = pool.allocate(&self.stream, bytes);
             }
-            address = match allocated {
-                Ok(address) => address,
-                Err(cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY) => {
-                    let memory = MemoryKind::Device(self.properties().id);
-                    return Err(no_memory(memory, bytes as u64, primary.memory()));
-                }
-                Err(result) => {
-                    primary.check(result, "allocating memory")?;
-                    0
-                }
-            };
+            if allocated == Err(CudaError::OutOfMemory) {
+                let memory = MemoryKind::Device(self.properties().id);
+                return Err(no_memory(memory, bytes as u64, primary.memory()));
+            }
+            address = primary.check(allocated, "allocating memory")?;
         }
         let allocation = Allocation {
             gpu: self.clone(),
@@ -430,7 +426,7 @@ impl Gpu {
         let place = DeviceKind::Cuda {
             ordinal: ordinal as usize,
         };
-        let message = if known != cudaError_enum::CUDA_SUCCESS {
+        let message = if known.to_result().is_err() {
             "the driver does not know the address as memory of a GPU".to_string()
         } else if place != self.properties().id.kind {
             format!("the memory is that of {place}")

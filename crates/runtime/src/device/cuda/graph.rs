@@ -21,7 +21,7 @@ impl Recording {
         // In other modes the driver refuses to load modules until the capture ends.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives.
-        let begin = || unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) };
+        let begin = || unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) }.to_result();
         primary.begin_capture();
         if let Err(error) = primary.call("beginning to capture a graph", begin) {
             primary.end_capture();
@@ -43,12 +43,13 @@ impl Recording {
         let _bound = primary.bind()?;
         let mut graph = Recorded(null_mut());
         // SAFETY: the stream is captured since `begin`, and one handle is written.
-        let result = unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) };
+        let result =
+            unsafe { sys::cuStreamEndCapture(self.stream.raw(), &mut graph.0) }.to_result();
         self.has_ended = true;
         primary.check(result, "capturing a graph")?;
         let mut raw = null_mut();
         // SAFETY: the graph was just captured, and one handle is written.
-        let result = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, graph.0, 0) };
+        let result = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, graph.0, 0) }.to_result();
         primary.check(result, "instantiating a graph")?;
         Ok(Graph {
             raw,
@@ -108,7 +109,7 @@ impl Graph {
         }
         // SAFETY: graph and stream live; the memory that the work uses stays allocated by the
         // contract of this function.
-        let launch = || unsafe { sys::cuGraphLaunch(self.raw, stream.raw()) };
+        let launch = || unsafe { sys::cuGraphLaunch(self.raw, stream.raw()) }.to_result();
         self.primary.call("launching a graph", launch)
     }
 }

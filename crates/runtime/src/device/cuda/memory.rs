@@ -6,7 +6,9 @@ use super::threshold::Threshold;
 use crate::Result;
 use crate::device::available::no_memory;
 use crate::device::{Element, MemoryKind, require_available};
-use cust::sys::{self, cudaError_enum};
+use cust::device::DeviceAttribute;
+use cust::error::{CudaError, CudaResult};
+use cust::sys;
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
@@ -43,7 +45,7 @@ impl Pool {
     }
 
     /// Allocates memory for later work of `stream`. The context must be current.
-    pub fn allocate(&self, stream: &Stream, bytes: usize) -> Result<u64, sys::CUresult> {
+    pub fn allocate(&self, stream: &Stream, bytes: usize) -> CudaResult<u64> {
         if let Some(address) = stream.spare.take(bytes as u64) {
             self.threshold.reuse(bytes as u64);
             return Ok(address);
@@ -56,9 +58,7 @@ impl Pool {
                 None => sys::cuMemAlloc_v2(&mut address, bytes),
             }
         };
-        if result != cudaError_enum::CUDA_SUCCESS {
-            return Err(result);
-        }
+        result.to_result()?;
         let hold = |bytes| self.hold(bytes);
         self.threshold.allocate(bytes as u64, hold);
         Ok(address)
@@ -109,12 +109,9 @@ impl Pool {
 
 /// Makes a pool of the driver, if the driver has pools. The context must be current.
 fn make(primary: &Primary) -> Option<sys::CUmemoryPool> {
-    let device = primary.raw_device();
-    let mut supported = 0;
-    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
-    // SAFETY: writes one integer.
-    let result = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
-    if result != cudaError_enum::CUDA_SUCCESS || supported == 0 {
+    let device = primary.device();
+    let supported = device.get_attribute(DeviceAttribute::MemoryPoolsSupported);
+    if matches!(supported, Err(_) | Ok(0)) {
         return None;
     }
     let properties = sys::CUmemPoolProps {
@@ -122,15 +119,15 @@ fn make(primary: &Primary) -> Option<sys::CUmemoryPool> {
         handleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
         location: sys::CUmemLocation {
             type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            id: device,
+            id: device.as_raw(),
         },
         win32SecurityAttributes: null_mut(),
         reserved: [0; 64],
     };
     let mut raw = null_mut();
     // SAFETY: writes one handle, for properties of the driver's type.
-    let result = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) };
-    (result == cudaError_enum::CUDA_SUCCESS).then_some(raw)
+    let made = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) }.to_result();
+    made.ok().map(|()| raw)
 }
 
 impl Drop for Pool {
@@ -164,8 +161,8 @@ impl<T: Element> HostAllocation<T> {
             require_available(bytes)?;
             let _bound = primary.bind()?;
             // SAFETY: writes one pointer.
-            let result = unsafe { sys::cuMemAllocHost_v2(&mut pointer, bytes) };
-            if result == cudaError_enum::CUDA_ERROR_OUT_OF_MEMORY {
+            let result = unsafe { sys::cuMemAllocHost_v2(&mut pointer, bytes) }.to_result();
+            if result == Err(CudaError::OutOfMemory) {
                 return Err(no_memory(MemoryKind::PageLocked, bytes as u64, None));
             }
             primary.check(result, "allocating page-locked memory")?;

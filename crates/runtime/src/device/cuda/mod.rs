@@ -1,11 +1,10 @@
 //! NVIDIA GPUs: the only module that uses cust.
 //!
-//! This module calls the driver's functions in `cust::sys`, which cust finds at run time. cust's
-//! safe wrappers have contexts that are current on one thread only, slices without lifetimes,
-//! module loading without the compiler's log, and streams that lose their flags. Here, every handle
-//! keeps its [`Primary`](primary::Primary) context alive and makes it current around each call, so
-//! handles may be used from any thread and dropped in any order. Every result code is checked, and
-//! errors name the operation.
+//! Contexts, streams, events, modules and kernels are cust's. The driver's functions in `cust::sys`
+//! are called for what cust has no types for: memory pools, page-locked memory, asynchronous copies,
+//! graphs and tensor maps. Every handle keeps its [`Primary`](primary::Primary) context alive and
+//! makes it current around each call, so handles may be used from any thread and dropped in any
+//! order. Every result is checked, and errors name the operation.
 //!
 //! [`stream`], [`memory`], [`modules`], [`staging`], [`outbox`], [`uploads`], [`borrowed`] and
 //! [`graph`] build on [`primary`], and [`gpu`] owns them all. `no_cuda.rs` replaces this module in

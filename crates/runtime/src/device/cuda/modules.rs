@@ -1,6 +1,6 @@
 //! Loading PTX and launching its kernels.
 
-use super::primary::Primary;
+use super::primary::{Primary, code_of};
 use super::stream::Stream;
 use super::words::words;
 use crate::device::constant::SET_CONSTANT;
@@ -9,11 +9,13 @@ use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
 use crate::sync::Mutex;
 use cuda_std::host::{ConstantStatic, LaunchConfig};
-use cust::sys::{self, CUjit_option, cudaError_enum};
+use cust::context::Bound;
+use cust::error::CudaError;
+use cust::function::{BlockSize, Function as CustFunction, FunctionAttribute};
+use cust::module::{Module as CustModule, ModuleJitOption};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
-use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// The modules of a GPU, loaded when their kernels are first launched.
@@ -29,15 +31,13 @@ struct PresentModule {
     /// `None` if kernels cannot be loaded one by one.
     split: Option<Split>,
     /// The driver's modules with one kernel, by its name; under `None`, the module with all.
-    loaded: HashMap<Option<&'static str>, sys::CUmodule>,
+    loaded: HashMap<Option<&'static str>, CustModule>,
     functions: HashMap<&'static str, Function>,
 }
 
-// SAFETY: the driver's modules and functions may be used from any thread.
-unsafe impl Send for PresentModule {}
-
 struct Function {
-    raw: sys::CUfunction,
+    /// Valid while its module is loaded.
+    inner: CustFunction<'static>,
     static_shared_bytes: u32,
     /// Static and dynamic shared memory that the function may use so far, in bytes.
     shared_bytes: u32,
@@ -45,21 +45,6 @@ struct Function {
 
 /// Bytes of shared memory that kernels may use without opting in.
 const DEFAULT_SHARED_BYTES: u32 = 48 * 1024;
-
-const LOG_BYTES: usize = 16 * 1024;
-
-impl Drop for Modules {
-    fn drop(&mut self) {
-        let Ok(_bound) = self.primary.bind() else {
-            return;
-        };
-        let present = lock(&self.present);
-        for loaded in present.values().flat_map(|module| module.loaded.values()) {
-            // SAFETY: loaded in `loaded`. The owner has waited for all launches.
-            unsafe { sys::cuModuleUnload(*loaded) };
-        }
-    }
-}
 
 impl Modules {
     pub fn new(primary: &Arc<Primary>) -> Modules {
@@ -83,25 +68,19 @@ impl Modules {
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
         let (grid, block) = (config.grid, config.block);
-        let _bound = self.primary.bind()?;
-        let function = self.function(module, kernel, config.shared_bytes)?;
+        let bound = self.primary.bind()?;
+        let function = self.function(&bound, module, kernel, config.shared_bytes)?;
         stream.set_last_kernel(kernel);
-        // SAFETY: the function lives as long as its module, which lives as long as `self`; by the
-        // contract of this function, the addresses are those of the kernel's arguments, and the
-        // kernel's own contract holds.
+        let (grid_size, block_size) = ((grid.x, grid.y, grid.z), (block.x, block.y, block.z));
+        // SAFETY: by the contract of this function, the addresses are those of the kernel's
+        // arguments, and the kernel's own contract holds.
         let result = unsafe {
-            sys::cuLaunchKernel(
-                function,
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
+            (stream.inner()).launch(
+                &function,
+                grid_size,
+                block_size,
                 config.shared_bytes,
-                stream.raw(),
-                addresses.as_mut_ptr(),
-                null_mut(),
+                addresses,
             )
         };
         let operation = format_args!("launching {kernel} in {grid} blocks of {block}");
@@ -117,37 +96,28 @@ impl Modules {
         threads: u32,
         shared_bytes: u32,
     ) -> Result<(u32, u32)> {
-        let _bound = self.primary.bind()?;
-        let function = self.function(module, kernel, shared_bytes)?;
-        let (mut blocks, mut registers) = (0, 0);
-        // SAFETY: writes one integer; the function was looked up in a module that lives.
-        let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function,
-                threads as i32,
-                shared_bytes as usize,
-            )
-        };
+        let bound = self.primary.bind()?;
+        let function = self.function(&bound, module, kernel, shared_bytes)?;
+        let block = BlockSize::x(threads);
+        let blocks = function.max_active_blocks_per_multiprocessor(block, shared_bytes as usize);
         let operation =
             format_args!("calculating the occupancy of {kernel} in blocks of {threads}");
-        self.primary.check(result, operation)?;
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
-        // SAFETY: writes one integer; the function was looked up in a module that lives.
-        let result = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, function) };
+        let blocks = self.primary.check(blocks, operation)?;
+        let registers = function.get_attribute(FunctionAttribute::NumRegisters);
         let operation = format_args!("reading the registers of {kernel}");
-        self.primary.check(result, operation)?;
-        Ok((blocks as u32, registers as u32))
+        let registers = self.primary.check(registers, operation)?;
+        Ok((blocks, registers as u32))
     }
 
     /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the
-    /// kernel if necessary. The context must be current.
+    /// kernel if necessary.
     fn function(
         &self,
+        bound: &Bound<'_>,
         module: &'static Module,
         kernel: &'static str,
         shared_bytes: u32,
-    ) -> Result<sys::CUfunction> {
+    ) -> Result<CustFunction<'static>> {
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
         let function = match present.functions.entry(kernel) {
@@ -156,7 +126,8 @@ impl Modules {
                 // The driver compiles slowly, so each kernel is compiled alone.
                 let alone = (present.split.as_ref()).and_then(|split| split.ptx_of(kernel));
                 let alone = alone.as_deref().map(|ptx| (kernel, ptx));
-                let loaded = self.loaded(&mut present.loaded, module, present.image, alone)?;
+                let loaded =
+                    self.loaded(bound, &mut present.loaded, module, present.image, alone)?;
                 place.insert(self.look_up(loaded, module, kernel)?)
             }
         };
@@ -172,17 +143,13 @@ impl Modules {
             });
         }
         if wanted > function.shared_bytes {
-            let attribute =
-                sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function was looked up in a module that lives.
-            let result =
-                unsafe { sys::cuFuncSetAttribute(function.raw, attribute, shared_bytes as i32) };
+            let set = function.inner.set_max_dynamic_shared_memory(shared_bytes);
             let operation =
                 format_args!("setting the shared memory of {kernel} to {shared_bytes} bytes");
-            self.primary.check(result, operation)?;
+            self.primary.check(set, operation)?;
             function.shared_bytes = wanted;
         }
-        Ok(function.raw)
+        Ok(function.inner)
     }
 
     /// Returns the module, and does not load it.
@@ -206,19 +173,20 @@ impl Modules {
     }
 
     /// Returns the driver's module with the kernel `alone`, given as its name and PTX, or with the
-    /// whole image, and loads it if necessary. The context must be current.
-    fn loaded(
+    /// whole image, and loads it if necessary.
+    fn loaded<'a>(
         &self,
-        loaded: &mut HashMap<Option<&'static str>, sys::CUmodule>,
+        bound: &Bound<'_>,
+        loaded: &'a mut HashMap<Option<&'static str>, CustModule>,
         module: &Module,
         image: &Image,
         alone: Option<(&'static str, &str)>,
-    ) -> Result<sys::CUmodule> {
+    ) -> Result<&'a CustModule> {
         match loaded.entry(alone.map(|(kernel, _)| kernel)) {
-            Entry::Occupied(loaded) => Ok(*loaded.get()),
+            Entry::Occupied(loaded) => Ok(loaded.into_mut()),
             Entry::Vacant(place) => {
                 let ptx = alone.map_or(image.ptx(), |(_, ptx)| ptx);
-                Ok(*place.insert(self.load(module, image, ptx)?))
+                Ok(place.insert(self.load(bound, module, image, ptx)?))
             }
         }
     }
@@ -238,7 +206,7 @@ impl Modules {
     ) -> Result<()> {
         stream.refuse_capture()?;
         let (name, bytes) = (constant.name(), constant.bytes());
-        let _bound = self.primary.bind()?;
+        let bound = self.primary.bind()?;
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
         let missing = || {
@@ -249,25 +217,21 @@ impl Modules {
         if present.split.is_some() {
             return Err(missing());
         }
-        let loaded = self.loaded(&mut present.loaded, module, present.image, None)?;
-        let (mut address, mut size) = (0, 0);
-        let mut look_up = |name: String| {
+        let loaded = self.loaded(&bound, &mut present.loaded, module, present.image, None)?;
+        let look_up = |name: String| {
             let symbol = CString::new(name).map_err(|_| missing())?;
-            // SAFETY: the module lives, the name ends with a zero, and two numbers are written.
-            Ok(unsafe {
-                sys::cuModuleGetGlobal_v2(&mut address, &mut size, loaded, symbol.as_ptr())
-            })
+            Ok(loaded.find_global(&symbol))
         };
         // Where a PTX has the qualified name, the plain one may be that of another static.
-        let mut result = look_up(constant.qualified_name())?;
-        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
-            result = look_up(name.to_owned())?;
+        let mut found = look_up(constant.qualified_name())?;
+        if found == Err(CudaError::NotFound) {
+            found = look_up(name.to_owned())?;
         }
-        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+        if found == Err(CudaError::NotFound) {
             return Err(missing());
         }
         let operation = format_args!("looking up {name} in the module {}", module.name());
-        self.primary.check(result, operation)?;
+        let (address, size) = self.primary.check(found, operation)?;
         if size != bytes {
             let message = format!(
                 "{name} has {size} bytes in the module {}, but {bytes} in this program",
@@ -282,31 +246,30 @@ impl Modules {
     }
 
     /// Looks up a kernel in a loaded module. The context must be current.
-    fn look_up(&self, loaded: sys::CUmodule, module: &Module, kernel: &str) -> Result<Function> {
+    fn look_up(&self, loaded: &CustModule, module: &Module, kernel: &str) -> Result<Function> {
         let launch_error = |message| Error::Launch {
             kernel: kernel.to_string(),
             message,
         };
-        let name = CString::new(kernel)
-            .map_err(|_| launch_error("its name contains a zero byte".to_string()))?;
-        let mut raw = null_mut();
-        // SAFETY: the module lives, the name ends with a zero, and one handle is written.
-        let result = unsafe { sys::cuModuleGetFunction(&mut raw, loaded, name.as_ptr()) };
+        if kernel.contains('\0') {
+            let message = "its name contains a zero byte".to_string();
+            return Err(launch_error(message));
+        }
+        let found = loaded.get_function(kernel);
         let module = module.name();
-        if result == cudaError_enum::CUDA_ERROR_NOT_FOUND {
+        if matches!(found, Err(CudaError::NotFound)) {
             let message = format!("the module {module} has no such entry");
             return Err(launch_error(message));
         }
         let operation = format_args!("looking up {kernel} in the module {module}");
-        self.primary.check(result, operation)?;
-        let mut static_shared_bytes = 0;
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: writes one integer; the function was just looked up.
-        let result = unsafe { sys::cuFuncGetAttribute(&mut static_shared_bytes, attribute, raw) };
+        let function = self.primary.check(found, operation)?;
+        let attribute = FunctionAttribute::SharedMemorySizeBytes;
         let operation = format_args!("reading the shared memory of {kernel}");
-        self.primary.check(result, operation)?;
+        let static_shared_bytes =
+            (self.primary).check(function.get_attribute(attribute), operation)?;
         Ok(Function {
-            raw,
+            // SAFETY: the module is unloaded when `self` is dropped, and the function with it.
+            inner: unsafe { CustFunction::from_raw(function.to_raw()) },
             static_shared_bytes: static_shared_bytes as u32,
             shared_bytes: DEFAULT_SHARED_BYTES,
         })
@@ -325,46 +288,23 @@ impl Modules {
         })
     }
 
-    /// Loads `ptx`, the text of an image or a part of it. The context must be current.
-    fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<sys::CUmodule> {
-        let has_lines = ptx.contains(".loc\t");
+    /// Loads `ptx`, the text of an image or a part of it.
+    fn load(
+        &self,
+        bound: &Bound<'_>,
+        module: &Module,
+        image: &Image,
+        ptx: &str,
+    ) -> Result<CustModule> {
+        // For profilers, if the PTX has lines.
+        let options = [ModuleJitOption::GenerateLineInfo(ptx.contains(".loc\t"))];
         let ptx = CString::new(ptx).map_err(|_| {
             let reason = "its text contains a zero byte".to_string();
             self.load_error(module, Some(image), reason, String::new())
         })?;
-        let mut log = vec![0u8; LOG_BYTES];
-        let mut options = [
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-            // For profilers, if the PTX has lines.
-            CUjit_option::CU_JIT_GENERATE_LINE_INFO,
-        ];
-        let has_lines = usize::from(has_lines);
-        // The driver takes numbers in place of pointers here.
-        let mut values = [
-            log.as_mut_ptr().cast::<c_void>(),
-            LOG_BYTES as *mut c_void,
-            has_lines as *mut c_void,
-        ];
-        let mut raw = null_mut();
-        // SAFETY: the text ends with a zero, and the options' values are the log, its size and a
-        // flag.
-        let result = unsafe {
-            sys::cuModuleLoadDataEx(
-                &mut raw,
-                ptx.as_ptr().cast(),
-                options.len() as u32,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
-        };
-        if result != cudaError_enum::CUDA_SUCCESS {
-            let code = cust::driver::last_error().unwrap_or(result as u32);
-            let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-            let log = String::from_utf8_lossy(&log[..end]).into_owned();
-            return Err(self.load_error(module, Some(image), words(code), log));
-        }
-        Ok(raw)
+        CustModule::from_ptx_in(bound, &ptx, &options).map_err(|(error, log)| {
+            self.load_error(module, Some(image), words(code_of(error)), log)
+        })
     }
 
     fn load_error(

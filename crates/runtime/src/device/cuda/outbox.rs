@@ -9,6 +9,7 @@ use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::lock;
 use crate::sync::Mutex;
+use cust::event::EventFlags;
 use cust::sys;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -68,7 +69,7 @@ impl Outbox {
 
 impl Ring {
     fn new(primary: &Arc<Primary>) -> Result<Ring> {
-        let event = || Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING);
+        let event = || Event::new(primary, EventFlags::DISABLE_TIMING);
         Ok(Ring {
             memory: HostAllocation::new(primary, SLOTS * SLOT)?,
             next: 0,

@@ -7,18 +7,18 @@ use crate::device::info::Properties;
 use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{Error, Result};
+use cust::context::{Bound, Context, CurrentContext};
 use cust::device::{Device as CustDevice, DeviceAttribute};
-use cust::sys::{self, cudaError_enum};
+use cust::error::{CudaError, CudaResult};
+use cust::sys;
 use std::fmt;
-use std::marker::PhantomData;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, PoisonError};
 
 /// The primary context of a GPU, which other CUDA libraries in the process use too.
 pub struct Primary {
     name: String,
-    raw: sys::CUcontext,
+    context: Arc<Context>,
     device: CustDevice,
     properties: Properties,
     /// Graphs that are captured at present. Only those who hold the gate change it.
@@ -26,12 +26,6 @@ pub struct Primary {
     captures_gate: Mutex<()>,
     capture_ended: Condvar,
 }
-
-// SAFETY: the driver's contexts may be used from any thread; the other fields are plain values.
-unsafe impl Send for Primary {}
-// SAFETY: the driver's calls are thread-safe, so several threads may use one at once; the other
-// fields are plain values, atomic, or behind locks.
-unsafe impl Sync for Primary {}
 
 /// Initialises the driver, and returns the number of GPUs or the reason why there are none.
 pub fn count() -> Result<usize, String> {
@@ -59,29 +53,28 @@ pub fn driver_state() -> DriverState {
     STATE.clone()
 }
 
-/// Returns the driver's code of the error that just occurred.
-fn code_of(error: cust::error::CudaError) -> u32 {
+/// Returns the driver's code of the error that just occurred. cust's enum lacks the codes of newer
+/// drivers.
+pub fn code_of(error: CudaError) -> u32 {
     cust::driver::last_error().unwrap_or(error as u32)
 }
 
 /// Returns the error that just occurred in words.
-fn reason(error: cust::error::CudaError) -> String {
+fn reason(error: CudaError) -> String {
     cust::driver::last_error().map_or_else(|| error.to_string(), words)
 }
 
-/// Turns a result code into an error that names the operation and the device. The operation is
+/// Turns the driver's error into one that names the operation and the device. The operation is
 /// formatted only for an error: formatting takes as long as some of the driver's calls.
-fn check(result: sys::CUresult, operation: impl fmt::Display, device: &str) -> Result<()> {
-    if result == cudaError_enum::CUDA_SUCCESS {
-        return Ok(());
-    }
-    // cust's enum lacks the codes of newer drivers.
-    let code = cust::driver::last_error().unwrap_or(result as u32);
-    Err(Error::Driver {
-        operation: operation.to_string(),
-        device: device.to_string(),
-        code,
-        message: words(code),
+fn check<T>(result: CudaResult<T>, operation: impl fmt::Display, device: &str) -> Result<T> {
+    result.map_err(|error| {
+        let code = code_of(error);
+        Error::Driver {
+            operation: operation.to_string(),
+            device: device.to_string(),
+            code,
+            message: words(code),
+        }
     })
 }
 
@@ -89,23 +82,12 @@ impl Primary {
     /// Retains the context of GPU `ordinal`, which exists.
     pub fn new(ordinal: usize) -> Result<Arc<Primary>> {
         let name = format!("cuda:{ordinal}");
-        let unavailable = |error: cust::error::CudaError| Error::Unavailable {
+        let unavailable = |error: CudaError| Error::Unavailable {
             device: name.clone(),
             reason: reason(error),
         };
         let device = CustDevice::get_device(ordinal as u32).map_err(unavailable)?;
         let attribute = |attribute| device.get_attribute(attribute).map_err(unavailable);
-        // cust's list of attributes lacks these.
-        let raw_attribute = |attribute, operation| -> Result<u32> {
-            let mut value = 0;
-            // SAFETY: writes one integer; the device is the driver's.
-            let result =
-                unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device.as_raw()) };
-            check(result, operation, &name)?;
-            Ok(value as u32)
-        };
-        let opt_in = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-        let threads = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let properties = Properties {
             id: DeviceId {
                 kind: DeviceKind::Cuda { ordinal },
@@ -117,19 +99,22 @@ impl Primary {
             ),
             multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)? as usize,
             total_memory: device.total_memory().map_err(unavailable)? as u64,
-            shared_memory_per_block: raw_attribute(opt_in, "reading the shared memory size")?,
-            threads_per_multiprocessor: raw_attribute(
-                threads,
+            shared_memory_per_block: check(
+                device.get_attribute(DeviceAttribute::MaxSharedMemoryPerBlockOptin),
+                "reading the shared memory size",
+                &name,
+            )? as u32,
+            threads_per_multiprocessor: check(
+                device.get_attribute(DeviceAttribute::MaxThreadsPerMultiprocessor),
                 "reading the threads of a multiprocessor",
-            )?,
+                &name,
+            )? as u32,
         };
-        let mut raw = null_mut();
-        // SAFETY: writes one handle; the device is the driver's.
-        let result = unsafe { sys::cuDevicePrimaryCtxRetain(&mut raw, device.as_raw()) };
-        check(result, "creating the primary context", &name)?;
+        let context = Context::retain(device);
+        let context = check(context, "creating the primary context", &name)?;
         Ok(Arc::new(Primary {
             name,
-            raw,
+            context: Arc::new(context),
             device,
             properties,
             captures: AtomicUsize::new(0),
@@ -143,8 +128,8 @@ impl Primary {
         &self.name
     }
 
-    pub fn raw_device(&self) -> sys::CUdevice {
-        self.device.as_raw()
+    pub fn device(&self) -> CustDevice {
+        self.device
     }
 
     pub fn properties(&self) -> &Properties {
@@ -194,36 +179,27 @@ impl Primary {
 
     /// Makes the context current on this thread until the guard is dropped.
     pub fn bind(&self) -> Result<Bound<'_>> {
-        // SAFETY: the context is retained as long as `self` lives.
-        let result = unsafe { sys::cuCtxPushCurrent_v2(self.raw) };
-        self.check(result, "making the context current")?;
-        Ok(Bound {
-            primary: self,
-            not_send: PhantomData,
-        })
+        self.check(self.context.bind(), "making the context current")
     }
 
-    /// Turns a result code into an error that names the operation.
-    pub fn check(&self, result: sys::CUresult, operation: impl fmt::Display) -> Result<()> {
+    /// Turns the driver's error into one that names the operation.
+    pub fn check<T>(&self, result: CudaResult<T>, operation: impl fmt::Display) -> Result<T> {
         check(result, operation, &self.name)
     }
 
     /// Calls the driver with the context current. An error names the operation.
-    pub fn call(
+    pub fn call<T>(
         &self,
         operation: impl fmt::Display,
-        call: impl FnOnce() -> sys::CUresult,
-    ) -> Result<()> {
+        call: impl FnOnce() -> CudaResult<T>,
+    ) -> Result<T> {
         let _bound = self.bind()?;
         self.check(call(), operation)
     }
 
     /// Waits for all streams of the context.
     pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: the context is current.
-        self.call("waiting for all streams", || unsafe {
-            sys::cuCtxSynchronize()
-        })
+        self.call("waiting for all streams", CurrentContext::synchronize)
     }
 
     /// Waits for all streams of the context, unless a graph is captured. Returns whether it has
@@ -240,7 +216,7 @@ impl Primary {
     pub fn memory(&self) -> Option<MemoryState> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: writes two integers.
-        let read = || unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
+        let read = || unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) }.to_result();
         self.call("reading the free memory", read).ok()?;
         Some(MemoryState {
             free: free as u64,
@@ -261,32 +237,5 @@ impl Primary {
             processors: properties.multiprocessors,
             shared_memory_per_block: Some(properties.shared_memory_per_block),
         }
-    }
-}
-
-impl Drop for Primary {
-    fn drop(&mut self) {
-        // SAFETY: retained once in `new`; everything made in the context keeps `self` alive.
-        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
-    }
-}
-
-/// A context that is current on this thread.
-pub struct Bound<'a> {
-    primary: &'a Primary,
-    /// The driver keeps a stack of contexts per thread, so the guard must stay on its thread.
-    not_send: PhantomData<*mut ()>,
-}
-
-impl Drop for Bound<'_> {
-    fn drop(&mut self) {
-        let mut popped = null_mut();
-        // SAFETY: pushed by `bind` on this thread, which the guard cannot leave.
-        let result = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
-        // A driver that has shut down pops nothing.
-        debug_assert!(
-            result != cudaError_enum::CUDA_SUCCESS || popped == self.primary.raw,
-            "contexts are popped in reverse order"
-        );
     }
 }

@@ -11,7 +11,8 @@ use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::{copy_bytes, lock};
 use crate::sync::Mutex;
-use cust::sys::{self, cudaError_enum};
+use cust::event::EventFlags;
+use cust::sys;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,10 +54,9 @@ impl Copies for CopiesOf<'_> {
     type Block = Block;
 
     fn block(&self) -> Option<Block> {
-        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
         Some(Block {
             memory: HostAllocation::new(self.primary, BLOCK).ok()?,
-            copied: Event::new(self.primary, flags).ok()?,
+            copied: Event::new(self.primary, EventFlags::DISABLE_TIMING).ok()?,
         })
     }
 
@@ -170,7 +170,7 @@ impl Staging {
         let result = unsafe {
             sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, host.addr() as u64)
         };
-        result == cudaError_enum::CUDA_SUCCESS
+        result.to_result().is_ok()
     }
 }
 

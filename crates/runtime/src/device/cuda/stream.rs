@@ -6,17 +6,17 @@ use super::spare::Spare;
 use crate::device::lock;
 use crate::sync::Mutex;
 use crate::{Error, Result};
-use cust::sys::{self, cudaError_enum};
+use cust::error::CudaError;
+use cust::event::{Event as CustEvent, EventFlags, EventStatus};
+use cust::stream::{Stream as CustStream, StreamWaitEventFlags};
+use cust::sys;
 use std::ffi::c_void;
 use std::fmt;
-use std::ptr::null_mut;
 use std::sync::Arc;
 
 /// A stream that does not wait for the legacy default stream, or the stream of another library.
 pub struct Stream {
-    raw: sys::CUstream,
-    /// Whether another library destroys the stream.
-    is_foreign: bool,
+    inner: CustStream,
     /// The end of the present work, recorded before another stream waits for this one.
     end: Event,
     /// The most recently started kernel, for the message when waiting fails.
@@ -28,38 +28,35 @@ pub struct Stream {
     primary: Arc<Primary>,
 }
 
-// SAFETY: the driver's streams may be used from any thread.
-unsafe impl Send for Stream {}
-// SAFETY: the driver's calls are thread-safe, so several threads may use one at once; the other
-// fields are `Sync` by themselves.
-unsafe impl Sync for Stream {}
-
 impl Stream {
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
-        // Made first: if this failed later, nothing would destroy the stream.
-        let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        let mut raw = null_mut();
-        // SAFETY: writes one handle.
-        let create = || unsafe { sys::cuStreamCreateWithPriority(&mut raw, flags, 0) };
-        primary.call("creating a stream", create)?;
-        Ok(Stream::with(raw, false, end))
+        // Made first, as by `from_raw`.
+        let end = Event::new(primary, EventFlags::DISABLE_TIMING)?;
+        let bound = primary.bind()?;
+        // SAFETY: cust copies and sets no memory here.
+        let inner = unsafe { CustStream::non_blocking_in(&bound) };
+        Ok(Stream::with(
+            primary.check(inner, "creating a stream")?,
+            end,
+        ))
     }
 
     /// # Safety
     /// `raw` is a stream of the context, and exists as long as the result.
     pub unsafe fn from_raw(primary: &Arc<Primary>, raw: *mut c_void) -> Result<Stream> {
-        let end = Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-        Ok(Stream::with(raw.cast(), true, end))
+        let end = Event::new(primary, EventFlags::DISABLE_TIMING)?;
+        // SAFETY: the stream exists as long as the result by the contract of this function, and
+        // cust copies and sets no memory here.
+        let inner = unsafe { CustStream::from_raw(raw.cast()) };
+        Ok(Stream::with(inner, end))
     }
 
-    fn with(raw: sys::CUstream, is_foreign: bool, end: Event) -> Stream {
+    fn with(inner: CustStream, end: Event) -> Stream {
         Stream {
-            raw,
-            is_foreign,
             last_kernel: Mutex::new(None),
-            spare: Arc::new(Spare::new(raw)),
+            spare: Arc::new(Spare::new(inner.as_inner())),
             outbox: Outbox::default(),
+            inner,
             primary: end.primary.clone(),
             end,
         }
@@ -69,8 +66,12 @@ impl Stream {
         &self.primary
     }
 
+    pub fn inner(&self) -> &CustStream {
+        &self.inner
+    }
+
     pub fn raw(&self) -> sys::CUstream {
-        self.raw
+        self.inner.as_inner()
     }
 
     /// Refuses to go on if another library captures a graph of the stream: copies from memory that is
@@ -78,7 +79,7 @@ impl Stream {
     pub fn refuse_capture(&self) -> Result<()> {
         let mut status = 0;
         // SAFETY: the stream lives as long as `self`, and one number is written.
-        let ask = || unsafe { sys::cuStreamIsCapturing(self.raw, &mut status) };
+        let ask = || unsafe { sys::cuStreamIsCapturing(self.raw(), &mut status) }.to_result();
         self.primary
             .call("asking whether a stream is captured", ask)?;
         match status {
@@ -102,26 +103,17 @@ impl Stream {
 
     /// Waits for the stream on the host.
     pub fn synchronize(&self) -> Result<()> {
-        let _bound = self.primary.bind()?;
-        // SAFETY: the stream lives as long as `self`.
-        let result = unsafe { sys::cuStreamSynchronize(self.raw) };
-        if result == cudaError_enum::CUDA_SUCCESS {
-            return Ok(());
-        }
-        let operation = match self.last_kernel() {
-            Some(kernel) => format!("waiting for a stream whose last kernel was {kernel}"),
-            None => "waiting for a stream".to_string(),
-        };
-        self.primary.check(result, &operation)
+        let operation = fmt::from_fn(|f| match self.last_kernel() {
+            Some(kernel) => write!(f, "waiting for a stream whose last kernel was {kernel}"),
+            None => f.write_str("waiting for a stream"),
+        });
+        self.primary.call(operation, || self.inner.synchronize())
     }
 
     /// Whether all work has finished or failed, so that waiting returns at once.
     pub fn is_idle(&self) -> bool {
-        let Ok(_bound) = self.primary.bind() else {
-            return true;
-        };
-        // SAFETY: the stream lives as long as `self`.
-        unsafe { sys::cuStreamQuery(self.raw) != cudaError_enum::CUDA_ERROR_NOT_READY }
+        let idle = self.primary.bind().map(|_bound| self.inner.is_idle());
+        !matches!(idle, Ok(Ok(false)))
     }
 
     /// Makes later work of this stream wait for the present work of another one, on the GPU.
@@ -140,7 +132,7 @@ impl Stream {
     ) -> Result<()> {
         match bytes {
             0 => Ok(()),
-            _ => self.primary.call(operation, call),
+            _ => self.primary.call(operation, || call().to_result()),
         }
     }
 
@@ -151,7 +143,7 @@ impl Stream {
     pub unsafe fn fill_zero(&self, address: sys::CUdeviceptr, bytes: usize) -> Result<()> {
         // SAFETY: by the contract of this function, the memory has `bytes` bytes and is freed only
         // after the stream has done this.
-        let call = || unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw) };
+        let call = || unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.raw()) };
         self.start(bytes, "setting memory to zero", call)
     }
 
@@ -212,7 +204,7 @@ impl Stream {
         let from = source.cast();
         // SAFETY: by the contract of this function, both ends have `bytes` bytes, and until the
         // stream has done this neither is freed and the source does not change.
-        let call = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw) };
+        let call = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, self.raw()) };
         self.start(bytes, operation, call)
     }
 
@@ -226,7 +218,7 @@ impl Stream {
         // SAFETY: by the contract of this function, the memory at `address` has the length of
         // `target`, and until the stream has done this neither is freed and nothing else accesses
         // `target`.
-        let call = || unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw) };
+        let call = || unsafe { sys::cuMemcpyDtoHAsync_v2(to, address, bytes, self.raw()) };
         self.start(bytes, "copying from the GPU", call)
     }
 
@@ -243,7 +235,7 @@ impl Stream {
     ) -> Result<()> {
         // SAFETY: by the contract of this function, both ranges are allocated, do not overlap, and
         // are neither freed nor written by others until the stream has done this.
-        let call = || unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw) };
+        let call = || unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.raw()) };
         self.start(bytes, "copying within the GPU", call)
     }
 }
@@ -259,60 +251,46 @@ impl Drop for Stream {
             let _ = self.synchronize();
         }
         self.spare.free();
-        if !self.is_foreign {
-            // SAFETY: made in `new` and destroyed once. The driver finishes work that was started.
-            unsafe { sys::cuStreamDestroy_v2(self.raw) };
-        }
     }
 }
 
 /// An event of the driver.
 pub struct Event {
-    raw: sys::CUevent,
+    inner: CustEvent,
     primary: Arc<Primary>,
 }
 
-// SAFETY: the driver's events may be used from any thread.
-unsafe impl Send for Event {}
-// SAFETY: the driver's calls are thread-safe, so several threads may use one at once.
-unsafe impl Sync for Event {}
-
 impl Event {
-    pub fn new(primary: &Arc<Primary>, flags: sys::CUevent_flags) -> Result<Event> {
-        let mut raw = null_mut();
-        // SAFETY: writes one handle.
-        let create = || unsafe { sys::cuEventCreate(&mut raw, flags as u32) };
-        primary.call("creating an event", create)?;
-        let primary = primary.clone();
-        Ok(Event { raw, primary })
+    pub fn new(primary: &Arc<Primary>, flags: EventFlags) -> Result<Event> {
+        let bound = primary.bind()?;
+        let inner = CustEvent::new_in(&bound, flags);
+        Ok(Event {
+            inner: primary.check(inner, "creating an event")?,
+            primary: primary.clone(),
+        })
     }
 
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: both live; the driver checks that they are of one context.
-        let record = || unsafe { sys::cuEventRecord(self.raw, stream.raw()) };
+        let record = || self.inner.record(&stream.inner);
         self.primary.call("recording an event", record)
     }
 
     pub fn make_wait(&self, stream: &Stream) -> Result<()> {
-        // SAFETY: both live.
-        let wait = || unsafe { sys::cuStreamWaitEvent(stream.raw(), self.raw, 0) };
+        let flags = StreamWaitEventFlags::DEFAULT;
+        let wait = || stream.inner.wait_event(&self.inner, flags);
         self.primary.call("waiting for an event on a stream", wait)
     }
 
     pub fn synchronize(&self) -> Result<()> {
-        // SAFETY: the event lives.
-        let wait = || unsafe { sys::cuEventSynchronize(self.raw) };
+        let wait = || self.inner.synchronize();
         self.primary.call("waiting for an event", wait)
     }
 
     /// Whether the work before the event is known to have finished. The driver does not tell while
     /// another library captures a graph, or after a failure.
     pub fn has_happened(&self) -> bool {
-        let Ok(_bound) = self.primary.bind() else {
-            return false;
-        };
-        // SAFETY: the event lives.
-        unsafe { sys::cuEventQuery(self.raw) == cudaError_enum::CUDA_SUCCESS }
+        let status = self.primary.bind().map(|_bound| self.inner.query());
+        matches!(status, Ok(Ok(EventStatus::Ready)))
     }
 
     /// Returns the milliseconds from `start` to this event, negative if `start` is the later event.
@@ -320,29 +298,17 @@ impl Event {
     pub fn milliseconds_since(&self, start: &Event) -> Result<Option<f32>> {
         start.synchronize()?;
         self.synchronize()?;
-        let _bound = self.primary.bind()?;
-        let mut milliseconds = 0.0;
-        // SAFETY: both live, and have happened if they were recorded.
-        let result = unsafe { sys::cuEventElapsedTime(&mut milliseconds, start.raw, self.raw) };
-        if result == cudaError_enum::CUDA_ERROR_INVALID_HANDLE {
-            return Ok(None);
-        }
-        let checked = (self.primary).check(result, "reading the time between two events");
-        checked.map(|()| Some(milliseconds))
+        let read = || match self.inner.elapsed_time_f32(&start.inner) {
+            Err(CudaError::InvalidHandle) => Ok(None),
+            milliseconds => milliseconds.map(Some),
+        };
+        self.primary
+            .call("reading the time between two events", read)
     }
 }
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "event on {}", self.primary.name())
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        if let Ok(_bound) = self.primary.bind() {
-            // SAFETY: made once, destroyed once; the driver waits where it must.
-            unsafe { sys::cuEventDestroy_v2(self.raw) };
-        }
     }
 }

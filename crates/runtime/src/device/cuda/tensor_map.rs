@@ -51,7 +51,7 @@ impl Gpu {
                 Fill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             )
         };
-        self.check(result, "making a tensor map")?;
+        self.check(result.to_result(), "making a tensor map")?;
         Ok(map.0)
     }
 }

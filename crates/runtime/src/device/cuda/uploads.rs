@@ -11,7 +11,7 @@ use super::primary::Primary;
 use super::stream::Event;
 use crate::device::Element;
 use crate::{Result, parallel};
-use cust::sys;
+use cust::event::EventFlags;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl UploadBlock {
     fn new(primary: &Arc<Primary>) -> Result<UploadBlock> {
         Ok(UploadBlock {
             memory: HostAllocation::new(primary, BLOCK)?,
-            copied: Event::new(primary, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?,
+            copied: Event::new(primary, EventFlags::DISABLE_TIMING)?,
         })
     }
 }
