@@ -17,6 +17,7 @@ use super::climb::Climb;
 use super::rows::Ladder;
 use super::setup::{Defaults, Setup};
 use expected::Expected;
+use kernels::Data;
 
 /// Pairs that a core tests in a second or so.
 const PAIRS_OF_A_CORE: usize = 1_000_000_000;
@@ -78,7 +79,11 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         |found| expected.check_first(several, &found),
     )?;
     if setup.has_kernels() {
-        kernels::climb(&mut climb, setup, &sets, &expected, options.sweep)?;
+        let data = Data::new(&setup.device, &sets, &expected)?;
+        kernels::climb(&mut climb, &data)?;
+        if options.sweep {
+            sweeps::climb(&mut climb, &data)?;
+        }
     }
     for (version, algorithm, changed) in [
         (

@@ -264,5 +264,5 @@ fn run(args: &Cli) -> Result<()> {
         picture.write_picture(&svg)?;
         picture.publish()?;
     }
-    report::show_json(&Summary { ladders: &ladders })
+    report::show_json(&Summary::new(ladders))
 }

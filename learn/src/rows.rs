@@ -5,11 +5,8 @@ use std::time::Duration;
 use gridstride::device::Occupancy;
 use serde::Serialize;
 
-use super::summary::LadderSummary;
-
 /// What came out of a ladder.
-#[derive(Clone, Debug, Serialize)]
-#[serde(into = "LadderSummary")]
+#[derive(Clone, Debug)]
 pub struct Ladder {
     /// What was computed.
     pub title: String,

@@ -9,13 +9,21 @@ use super::rows::{Clock, Ladder, Line, Row, Sweep};
 
 /// A ladder on each of some devices.
 #[derive(Serialize)]
-pub struct Summary<'a> {
-    pub ladders: &'a [Ladder],
+pub struct Summary {
+    ladders: Vec<LadderSummary>,
+}
+
+impl Summary {
+    pub fn new(ladders: Vec<Ladder>) -> Summary {
+        Summary {
+            ladders: ladders.into_iter().map(LadderSummary::from).collect(),
+        }
+    }
 }
 
 /// A ladder as JSON has it.
 #[derive(Serialize)]
-pub struct LadderSummary {
+struct LadderSummary {
     title: String,
     device: String,
     rows: Vec<RowSummary>,

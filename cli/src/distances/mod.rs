@@ -6,6 +6,7 @@
 
 pub mod args;
 mod blocks;
+mod lines;
 mod names;
 mod nearest;
 mod results_file;

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
-use files::Monitor;
+use anyhow::{Result, ensure};
 use gridstride::Number;
-use program::report::warn;
 
 use super::args::Args;
+use super::lines::read_lines;
 use super::rows::{RowSet, Rows};
 
 /// The names of the rows and columns of the result.
@@ -71,13 +70,4 @@ impl NameList {
             NameList::Numbers(count) => *count,
         }
     }
-}
-
-/// Reads lines, of which there should be about `expected`. Each is `what`.
-pub fn read_lines(path: &Path, what: &str, expected: usize) -> Result<Vec<String>> {
-    // Many more are another file, which may be too large for the memory.
-    let most = expected.saturating_mul(2).saturating_add(1000);
-    let monitor = Monitor::new(|_| (), warn);
-    let lines = files::lines::read(path, what, most, &monitor);
-    lines.with_context(|| format!("cannot read {}", path.display()))
 }

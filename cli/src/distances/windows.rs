@@ -8,7 +8,7 @@ use files::text::shortened;
 use gridstride::distances;
 use ndarray::{ArrayView2, s};
 
-use super::names::read_lines;
+use super::lines::read_lines;
 
 /// Where the windows of each sequence begin, and at the end the number of all windows.
 pub struct Offsets(pub(super) Vec<usize>);

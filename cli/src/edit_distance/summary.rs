@@ -12,7 +12,7 @@ use super::args::Args;
 use super::comparison::Comparison;
 use super::grid::Point;
 use super::records::Pairs;
-use super::tables::{write_grid, write_pairs};
+use super::tables::{Pair, write_grid, write_pairs};
 use crate::common::device_summary::{DeviceSummary, listed};
 
 /// Pairs that are shown.
@@ -85,18 +85,6 @@ enum Shown<'a> {
     Grid {
         grid: &'a [Point],
     },
-}
-
-/// A pair as it is shown.
-#[derive(Serialize)]
-pub struct Pair {
-    pub a: String,
-    pub b: String,
-    pub lengths: [usize; 2],
-    pub edit_distance: f64,
-    pub sketch_distance: f64,
-    /// None without windows.
-    pub slide_distance: Option<f64>,
 }
 
 #[derive(Serialize)]

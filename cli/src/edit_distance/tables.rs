@@ -3,12 +3,24 @@
 use std::fmt::{Result, Write};
 
 use files::text::shortened;
+use serde::Serialize;
 
 use super::grid::{Point, Spread};
-use super::summary::Pair;
 
 /// Characters of a name that are shown in a table.
 const NAME: usize = 20;
+
+/// A pair as it is shown.
+#[derive(Serialize)]
+pub struct Pair {
+    pub a: String,
+    pub b: String,
+    pub lengths: [usize; 2],
+    pub edit_distance: f64,
+    pub sketch_distance: f64,
+    /// None without windows.
+    pub slide_distance: Option<f64>,
+}
 
 /// Writes the first pairs, in columns.
 pub fn write_pairs(text: &mut String, pairs: &[Pair], count: usize) -> Result {

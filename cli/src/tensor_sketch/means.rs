@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use gridstride::tensor_sketch::Entry;
 use ndarray::{Array2, ArrayView1};
 
-use super::results::Name;
+use super::name::Name;
 
 /// Adds up the sketches of one sequence after the other.
 #[derive(Default)]

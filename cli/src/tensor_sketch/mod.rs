@@ -9,6 +9,7 @@ mod clustering;
 mod comparison;
 mod heat_map;
 mod means;
+mod name;
 mod results;
 mod sessions;
 mod sketching;

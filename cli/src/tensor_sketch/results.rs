@@ -8,22 +8,11 @@ use ndarray::{Array2, ArrayView2};
 use program::output::NpyFile;
 
 use super::means::Means;
+use super::name::Name;
 use super::window_lists::WindowLists;
 
 /// Sketches that the summary shows.
 const SHOWN: usize = 20;
-
-/// What a sketch is of.
-pub struct Name {
-    /// The sequence, and where a window begins in it.
-    pub name: String,
-    /// Letters, of the whole sequence if the sketch is a mean.
-    pub length: u64,
-    /// Characters that were left out, which is known of whole sequences and means.
-    pub skipped: Option<u64>,
-    /// The number of the sequence in the input.
-    pub sequence: u64,
-}
 
 /// Takes sketches in order, and keeps no more of them than is asked for.
 pub struct Results<T> {

@@ -22,7 +22,8 @@ use program::report::{timed, warn};
 use program::sequences::{letters, with_file};
 
 use super::args::Args;
-use super::results::{Name, Results};
+use super::name::Name;
+use super::results::Results;
 use super::sessions::Sessions;
 use super::windows::{Found, Windows};
 

@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use super::args::Args;
 use super::comparison::Comparison;
-use super::results::{Name, Results};
+use super::name::Name;
+use super::results::Results;
 use super::sketching::Times;
 use super::window_lists;
 use crate::common::device_summary::{DeviceSummary, listed};

@@ -9,40 +9,20 @@ use ladder_kernels::box_overlap::{
 };
 
 use super::expected::Expected;
-use super::sweeps;
 use crate::KERNELS;
 use crate::climb::Climb;
-use crate::setup::Setup;
 
 /// Threads of a block, and boxes that each brings to shared memory.
 const THREADS: u32 = 256;
 const ITEMS: u32 = 4;
 
-/// The kernels, and their sweeps if they are asked for.
-pub fn climb(
-    climb: &mut Climb,
-    setup: &Setup,
-    sets: &[Vec<f32>; 2],
-    expected: &Expected,
-    has_sweep: bool,
-) -> Result<()> {
-    let device = &setup.device;
-    let halves = |set: &[f32]| -> Vec<u16> {
-        let bits = set.iter().map(|number| f16::from_f32(*number).to_bits());
-        bits.collect()
-    };
-    let data = Data {
-        device,
-        sets: [device.buffer_from(&sets[0])?, device.buffer_from(&sets[1])?],
-        halves: [
-            device.buffer_from(&halves(&sets[0]))?,
-            device.buffer_from(&halves(&sets[1]))?,
-        ],
-        expected,
-    };
-    let by_occupancy = device.suggested_block(&KERNELS, &overlaps_shared, |threads| {
-        Version::Shared.config(1, threads).shared_bytes
-    })?;
+/// Runs the kernels.
+pub fn climb(climb: &mut Climb, data: &Data) -> Result<()> {
+    let by_occupancy = data
+        .device
+        .suggested_block(&KERNELS, &overlaps_shared, |threads| {
+            Version::Shared.config(1, threads).shared_bytes
+        })?;
     for (name, version, threads, changed) in [
         (
             "kernel",
@@ -95,10 +75,7 @@ pub fn climb(
             Version::Half(_) => climb.occupancy(&overlaps_half, config),
         }?;
     }
-    match has_sweep {
-        true => sweeps::climb(climb, &data),
-        false => Ok(()),
-    }
+    Ok(())
 }
 
 /// A kernel, with the boxes that each thread brings to shared memory.
@@ -143,7 +120,27 @@ pub struct Data<'a> {
     expected: &'a Expected,
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
+    pub fn new(
+        device: &'a Device,
+        sets: &[Vec<f32>; 2],
+        expected: &'a Expected,
+    ) -> Result<Data<'a>> {
+        let halves = |set: &[f32]| -> Vec<u16> {
+            let bits = set.iter().map(|number| f16::from_f32(*number).to_bits());
+            bits.collect()
+        };
+        Ok(Data {
+            device,
+            sets: [device.buffer_from(&sets[0])?, device.buffer_from(&sets[1])?],
+            halves: [
+                device.buffer_from(&halves(&sets[0]))?,
+                device.buffer_from(&halves(&sets[1]))?,
+            ],
+            expected,
+        })
+    }
+
     /// Boxes of the first set.
     fn len(&self) -> usize {
         self.sets[0].len() / NUMBERS
