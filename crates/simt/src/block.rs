@@ -75,3 +75,13 @@ impl Block<'_> {
         (index, rest.min(size))
     }
 }
+
+/// Returns the index of a thread or block in a `shape`, by its number in the order x, y, z.
+pub(crate) fn index_of(linear: u64, shape: Dim3) -> Dim3 {
+    let [x, y] = [shape.x, shape.y].map(u64::from);
+    Dim3 {
+        x: (linear % x) as u32,
+        y: (linear / x % y) as u32,
+        z: (linear / x / y) as u32,
+    }
+}

@@ -1,13 +1,12 @@
 //! A simulated thread, which implements the functions of cuda_std that its kernel calls.
 
-use crate::block::{Block, Cluster, Launch};
+use crate::block::{Block, Cluster, Launch, index_of};
 use crate::copies::{Copies, Copy, CopyTime};
 use crate::error::{Place, SimError, Site};
 use crate::order::Random;
 use crate::race::{IS_ENABLED, Id};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
-use crate::worker::index_of;
 use corosensei::Yielder;
 use cuda_std::host::{
     Access, BARRIER_BITS, BlockOfCluster, Dim3, Lane, Misuse, Ordered, PendingWgmma, Perform,

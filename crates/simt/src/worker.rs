@@ -1,6 +1,6 @@
 //! Runs the threads of a block as coroutines.
 
-use crate::block::{Block, Cluster, Launch, Room};
+use crate::block::{Block, Cluster, Launch, Room, index_of};
 use crate::copies::CopyTime;
 use crate::error::SimError;
 use crate::panics;
@@ -10,7 +10,7 @@ use crate::shared::{Overrun, Poison, SharedMemory};
 use crate::stacks::Stacks;
 use crate::thread::Thread;
 use corosensei::Coroutine;
-use cuda_std::host::{self, Dim3, SHARED_STATICS};
+use cuda_std::host::{self, SHARED_STATICS};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -159,13 +159,4 @@ fn take_turns(
         }
     }
     Ok(Ending::Complete)
-}
-
-pub(crate) fn index_of(linear: u64, shape: Dim3) -> Dim3 {
-    let [x, y] = [shape.x, shape.y].map(u64::from);
-    Dim3 {
-        x: (linear % x) as u32,
-        y: (linear / x % y) as u32,
-        z: (linear / x / y) as u32,
-    }
 }
