@@ -4,22 +4,18 @@
 //! is recorded: by the driver on a stream of its own, or for the simulator in a list. Other threads
 //! and other streams do not notice. Memory is allocated and freed at once.
 
+use super::Device;
 use super::cuda::{self, Gpu};
 use super::handle::Backend;
 use super::memory::Memory;
-use super::{Device, graph};
+use super::present;
+pub use super::present::is_present;
 use crate::{Error, Result};
 use std::any::Any;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub const CAPTURE: &str = "capture of a graph";
-
-thread_local! {
-    /// The capture that this thread does.
-    static PRESENT: RefCell<Option<Capture>> = const { RefCell::new(None) };
-}
 
 /// Work that is recorded, and what it uses.
 pub struct Capture {
@@ -81,7 +77,7 @@ impl Capturing {
             return Err(Error::input(CAPTURE, message));
         }
         let recorder = match &device.backend {
-            Backend::Cpu => return Err(graph::no_graphs(device)),
+            Backend::Cpu => return Err(no_graphs(device)),
             Backend::Simulator(_) => Recorder::Simulator(vec![]),
             Backend::Cuda(gpu) => Recorder::Cuda(gpu.record()?),
         };
@@ -91,57 +87,36 @@ impl Capturing {
             kept: Kept::default(),
             refused: None,
         };
-        PRESENT.set(Some(capture));
+        present::begin(capture);
         Ok(Capturing(()))
     }
 
     /// Ends the capture, and returns what was recorded.
     pub fn end(self) -> Capture {
-        let capture = PRESENT.take();
-        capture.expect("a capture lasts until this guard is gone")
+        let capture = present::end().and_then(|capture| capture.downcast().ok());
+        *capture.expect("a capture lasts until this guard is gone")
+    }
+}
+
+/// The error for devices without graphs.
+fn no_graphs(device: &Device) -> Error {
+    Error::Unavailable {
+        device: device.to_string(),
+        reason: "the CPU records no graphs: make the calls themselves, or use \
+                 Device::simulator() or a GPU"
+            .into(),
     }
 }
 
 impl Drop for Capturing {
     fn drop(&mut self) {
-        // Dropped outside of the borrow: buffers and streams use `PRESENT` when they are dropped.
-        drop(PRESENT.take());
+        drop(present::end());
     }
 }
 
-/// Sets this thread's capture aside until it is dropped.
-///
-/// A thread that waits for tasks of rayon runs tasks of other calls meanwhile, whose work is no part
-/// of the capture.
-#[doc(hidden)]
-pub struct Aside(Option<Capture>);
-
-impl Aside {
-    /// Sets the capture aside, if this thread has one.
-    #[expect(clippy::new_without_default, reason = "a guard has no default")]
-    pub fn new() -> Aside {
-        Aside(PRESENT.try_with(RefCell::take).ok().flatten())
-    }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        if let Some(capture) = self.0.take() {
-            PRESENT.set(Some(capture));
-        }
-    }
-}
-
-/// Calls `f` with the present capture, if there is one. A thread that ends has none: destructors of
-/// other thread-local values may still work on devices.
+/// Calls `f` with the present capture, if there is one.
 fn with_present<R>(f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
-    let called = PRESENT.try_with(|present| present.borrow_mut().as_mut().map(f));
-    called.ok().flatten()
-}
-
-/// Whether this thread captures a graph.
-pub fn is_present() -> bool {
-    with_present(|_| ()).is_some()
+    present::with(|capture| capture.downcast_mut().map(f)).flatten()
 }
 
 /// Calls `f` with the present capture if it records the work of `device`.

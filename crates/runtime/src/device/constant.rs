@@ -2,14 +2,12 @@
 
 use super::capture;
 use super::handle::Backend;
+pub(super) use super::module::SET_CONSTANT;
 use super::{Device, Module};
 use crate::{Error, Result};
 use cuda_std::DeviceParam;
 use cuda_std::host::ConstantStatic;
 use std::ptr;
-
-/// The operation in error messages.
-pub(super) const SET_CONSTANT: &str = "set a constant";
 
 impl Device {
     /// Sets a `#[address_space(constant)] static mut` of a kernel crate, in order with the other

@@ -1,7 +1,5 @@
 //! The NVIDIA driver: its version, and the reason if it offers no GPUs.
 
-use super::{Device, cuda};
-
 /// What is known of the NVIDIA driver: see [`Device::driver`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -45,31 +43,6 @@ impl DriverState {
             DriverState::NotBuilt => Err("gridstride was built without its feature `cuda`".into()),
             DriverState::Missing { reason } | DriverState::Failed { reason, .. } => Err(reason),
             DriverState::Ready { gpus } => Ok(gpus),
-        }
-    }
-}
-
-impl Device {
-    /// Returns the version and the state of the NVIDIA driver: the reason why there is no GPU.
-    ///
-    /// The first call starts the driver, which takes a moment. Later calls, and calls after a GPU
-    /// was opened, return the state at that time.
-    ///
-    /// ```
-    /// use gridstride::Device;
-    /// use gridstride::device::DriverState;
-    ///
-    /// match Device::driver().state {
-    ///     DriverState::Ready { gpus } => println!("{gpus} GPUs"),
-    ///     DriverState::NotBuilt => println!("build with the feature cuda"),
-    ///     DriverState::Missing { reason } => println!("install the NVIDIA driver: {reason}"),
-    ///     other => println!("the driver does not start: {other:?}"),
-    /// }
-    /// ```
-    pub fn driver() -> DriverInfo {
-        DriverInfo {
-            cuda_version: cuda::driver_version(),
-            state: cuda::driver_state(),
         }
     }
 }

@@ -4,12 +4,14 @@
 //! buffers of which each is borrowed properly; but the launch of a graph writes to buffers that it
 //! shares with other owners.
 
-use super::graph::LAUNCH;
 use super::lock;
 use crate::sync::{Condvar, Mutex};
 use crate::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{LazyLock, PoisonError};
+
+/// The operation in error messages.
+pub(super) const LAUNCH: &str = "launch of a graph";
 
 /// The threads that run the kernels of graphs. The threads of the callers' pool may all wait until
 /// the launch of a graph has ended.

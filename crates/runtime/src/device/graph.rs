@@ -1,12 +1,11 @@
 //! Graphs: recorded work that is started again and again.
 
 use super::capture::{Capturing, Kept, Recorder, Step, refuse};
+use super::gate::LAUNCH;
 use super::handle::Backend;
 use super::{Device, cuda};
-use crate::{Error, Result};
+use crate::Result;
 use std::fmt;
-
-pub(super) const LAUNCH: &str = "launch of a graph";
 
 /// Recorded work, which [`launch`](Self::launch) starts: see [`Device::capture`].
 pub struct Graph {
@@ -90,16 +89,6 @@ impl Device {
             return Err(refused);
         }
         Ok((Graph::new(self, capture.recorder, capture.kept)?, result))
-    }
-}
-
-/// The error for devices without graphs.
-pub(super) fn no_graphs(device: &Device) -> Error {
-    Error::Unavailable {
-        device: device.to_string(),
-        reason: "the CPU records no graphs: make the calls themselves, or use \
-                 Device::simulator() or a GPU"
-            .into(),
     }
 }
 

@@ -1,11 +1,10 @@
 //! Handles to devices.
 
 use super::available::{MemoryState, no_memory};
-use super::capture;
 use super::cuda::{self, Gpu};
 use super::limit::{Limit, Reservation};
 use super::simulator::Simulator;
-use super::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
+use super::{DeviceId, DeviceInfo, DeviceKind, DriverInfo, MemoryKind};
 use crate::{Error, Result};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -85,6 +84,29 @@ impl Device {
         host.chain(gpus()).map(|device| device.info()).collect()
     }
 
+    /// Returns the version and the state of the NVIDIA driver: the reason why there is no GPU.
+    ///
+    /// The first call starts the driver, which takes a moment. Later calls, and calls after a GPU
+    /// was opened, return the state at that time.
+    ///
+    /// ```
+    /// use gridstride::Device;
+    /// use gridstride::device::DriverState;
+    ///
+    /// match Device::driver().state {
+    ///     DriverState::Ready { gpus } => println!("{gpus} GPUs"),
+    ///     DriverState::NotBuilt => println!("build with the feature cuda"),
+    ///     DriverState::Missing { reason } => println!("install the NVIDIA driver: {reason}"),
+    ///     other => println!("the driver does not start: {other:?}"),
+    /// }
+    /// ```
+    pub fn driver() -> DriverInfo {
+        DriverInfo {
+            cuda_version: cuda::driver_version(),
+            state: cuda::driver_state(),
+        }
+    }
+
     /// Returns the kind of the device.
     pub fn kind(&self) -> DeviceKind {
         match &self.backend {
@@ -156,38 +178,6 @@ impl Device {
         match (self.kind(), &self.limit) {
             (DeviceKind::Cpu | DeviceKind::Simulator, None) => MemoryKind::Host,
             _ => MemoryKind::Device(self.id()),
-        }
-    }
-
-    /// Waits until all work on this handle's stream has finished: the device's main stream, or the
-    /// stream that was [chosen](Device::on).
-    ///
-    /// # Errors
-    /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
-    pub fn synchronize(&self) -> Result<()> {
-        capture::refuse(self, "waiting for the stream")?;
-        match &self.backend {
-            Backend::Cpu | Backend::Simulator(_) => Ok(()),
-            Backend::Cuda(gpu) => {
-                let waited = gpu.stream().synchronize();
-                gpu.give_back();
-                waited
-            }
-        }
-    }
-
-    /// Waits until all work on the device has finished, on every stream of this process, also of
-    /// other libraries.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] if work on the GPU failed, possibly work of an earlier call.
-    /// [`Error::InvalidInput`] while a graph of the GPU is captured, if this thread captures one or
-    /// belongs to rayon: other threads wait until no graph is captured.
-    pub fn synchronize_all(&self) -> Result<()> {
-        capture::refuse(self, "waiting for all streams")?;
-        match &self.backend {
-            Backend::Cpu | Backend::Simulator(_) => Ok(()),
-            Backend::Cuda(gpu) => gpu.synchronize_all(),
         }
     }
 

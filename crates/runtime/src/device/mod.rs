@@ -59,8 +59,10 @@ mod for_tests;
 mod gate;
 mod graph;
 mod handle;
+mod host_allocation;
 mod host_memory;
 mod info;
+mod kind;
 mod launch;
 #[cfg(debug_assertions)]
 mod launched;
@@ -70,6 +72,7 @@ mod memory;
 mod module;
 mod occupancy;
 mod pinned;
+mod present;
 mod reserve;
 mod set;
 mod side_streams;
@@ -78,6 +81,7 @@ mod simulator;
 #[cfg(any(feature = "cuda", test))]
 mod split;
 mod stream;
+mod synchronize;
 mod tensor_map;
 mod uploads;
 mod view;
@@ -89,7 +93,8 @@ pub use driver::{DriverInfo, DriverState};
 pub use element::Element;
 pub use graph::Graph;
 pub use handle::Device;
-pub use info::{DeviceId, DeviceInfo, DeviceKind, MemoryKind};
+pub use info::DeviceInfo;
+pub use kind::{DeviceId, DeviceKind, MemoryKind};
 pub use module::{Image, Module};
 pub use occupancy::Occupancy;
 pub use pinned::PinnedBuffer;
@@ -101,7 +106,7 @@ pub use view::DeviceView;
 pub use crate::workspace;
 pub use array::is_countable;
 pub use available::require_available;
-pub use capture::{Aside, refuse as refuse_capture};
+pub use capture::refuse as refuse_capture;
 pub use for_tests::cpu_and_gpu;
 #[cfg(feature = "simulator")]
 pub use for_tests::device_for_tests;
@@ -110,6 +115,7 @@ pub use host_memory::{
     zeroed_lazily, zeroed_sparsely,
 };
 pub use lock::{Unshared, into_inner, lock};
+pub use present::Aside;
 pub use reserve::{collected, reserve, room_to_sort};
 pub use side_streams::SideStreams;
 pub use uploads::Uploads;

@@ -9,6 +9,9 @@ use flate2::read::ZlibDecoder;
 
 use super::lock;
 
+/// The operation in error messages of statics that a module should have.
+pub(super) const SET_CONSTANT: &str = "set a constant";
+
 /// A kernel crate compiled to PTX, once per architecture that it has code for.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Replaces the module `cuda` in builds without the feature: its types have no values.
 
+use super::host_allocation::ForeignOwner;
 use super::info::Properties;
-use super::memory::ForeignOwner;
 use super::{DeviceInfo, DriverState, LaunchConfig, Module};
 use crate::{Error, Result};
 use cuda_std::host::{ConstantStatic, TensorTiles};

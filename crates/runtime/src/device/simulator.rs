@@ -1,8 +1,8 @@
 //! The simulator as a device.
 
 use super::LaunchConfig;
-use super::capture::Aside;
 use super::gate::Gate;
+use super::present::Aside;
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
 use std::sync::Arc;
