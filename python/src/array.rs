@@ -1,73 +1,28 @@
-//! numpy arrays as arguments and results: the one place where an argument becomes a view.
+//! numpy arrays as arguments and results. An argument becomes a view only here.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use dlpark::DlpackElement;
 use files::points::value::is_exact;
 use gridstride::Result;
-use gridstride::half::{bf16, f16};
+use gridstride::half::bf16;
 use gridstride::ndarray::{Array, ArrayView, ArrayView1, ArrayViewMut, Dimension, Ix1};
 use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
 use numpy::{
-    Element, IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
-    PyUntypedArray, PyUntypedArrayMethods,
+    IntoPyArray, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::PyTuple;
 
-use crate::columns::is_masked;
 use crate::error::at_index;
-use crate::frames;
-use crate::resident::{lists_device_arrays, on_device};
+use crate::number::Number;
+use crate::objects::{is_masked, numpy};
 
 /// The most axes that the crate `numpy` takes: with more, which numpy has from version 2 on, it panics.
 const MOST_AXES: usize = 32;
-
-/// A type of elements.
-pub trait Number: Element + DlpackElement + Copy + Sync {
-    /// numpy's name of the type.
-    const NAME: &'static str;
-
-    /// Whether this is the type of a dtype, with the byte order of the machine.
-    fn is(dtype: &Bound<'_, PyArrayDescr>) -> bool {
-        dtype.is_equiv_to(&Self::get_dtype(dtype.py()))
-    }
-}
-
-macro_rules! numbers {
-    ($($type:ty = $name:literal;)*) => {$(
-        impl Number for $type {
-            const NAME: &'static str = $name;
-        }
-    )*};
-}
-numbers! {
-    f16 = "float16";
-    f32 = "float32";
-    f64 = "float64";
-    i8 = "int8";
-    i16 = "int16";
-    i32 = "int32";
-    i64 = "int64";
-    u8 = "uint8";
-    u16 = "uint16";
-    u32 = "uint32";
-    u64 = "uint64";
-}
-
-impl Number for bf16 {
-    const NAME: &'static str = "bfloat16";
-
-    /// numpy knows the type only if another package, such as ml_dtypes, has registered it.
-    fn is(dtype: &Bound<'_, PyArrayDescr>) -> bool {
-        let name = dtype.getattr(intern!(dtype.py(), "name"));
-        name.is_ok_and(|name| name.eq(Self::NAME).unwrap_or(false))
-            && dtype.is_native_byteorder() != Some(false)
-    }
-}
 
 /// An array argument of any dtype.
 #[derive(Clone)]
@@ -85,38 +40,20 @@ pub fn whole<T: Clone>(elements: ArrayView1<'_, T>) -> Cow<'_, [T]> {
     }
 }
 
-/// Calls a function with the first of the types that an argument has, or fails with the names of
-/// all of them.
-macro_rules! by_dtype {
-    ($argument:expr, [$($type:ty),+], $function:ident $arguments:tt) => {{
-        use $crate::array::Number;
-
-        $(if $argument.has::<$type>() {
-            return $function::<$type> $arguments;
-        })+
-        Err($argument.wrong_dtype(&[$(<$type>::NAME),+]))
-    }};
-}
-pub(crate) use by_dtype;
-
 impl<'py> Argument<'py> {
-    /// Takes a numpy array as it is, and anything else as `numpy.asarray` converts it. Numbers in
-    /// another byte order than that of the machine are copied.
-    pub fn new(
+    /// Takes a numpy array. Numbers in another byte order than that of the machine are copied.
+    pub fn of_array(
         operation: &'static str,
         name: &'static str,
-        object: &Bound<'py, PyAny>,
+        array: Bound<'py, PyUntypedArray>,
     ) -> PyResult<Argument<'py>> {
-        let array = match object.cast_exact::<PyUntypedArray>() {
-            Ok(array) => array.clone(),
-            Err(_) => on_host(operation, name, object)?,
-        };
         let dtype = array.dtype();
         let is_swapped = dtype.is_native_byteorder() == Some(false);
         let array = match is_swapped && b"iuf".contains(&dtype.kind()) {
             true => {
-                let native = dtype.call_method1(intern!(object.py(), "newbyteorder"), ("=",))?;
-                let native = array.call_method1(intern!(object.py(), "astype"), (native,))?;
+                let py = array.py();
+                let native = dtype.call_method1(intern!(py, "newbyteorder"), ("=",))?;
+                let native = array.call_method1(intern!(py, "astype"), (native,))?;
                 native.cast_into()?
             }
             false => array,
@@ -203,7 +140,7 @@ impl<'py> Argument<'py> {
         }
         let py = self.py();
         let flat = self.array.call_method0(intern!(py, "ravel"))?;
-        let flat = Argument::new(self.operation, self.name, &flat)?;
+        let flat = Argument::of_array(self.operation, self.name, flat.cast_into()?)?;
         let Some((index, number)) = inexact(&flat, None)? else {
             return Ok(());
         };
@@ -418,109 +355,6 @@ impl Memory {
     }
 }
 
-/// Returns what numpy makes of an argument, without copying one from the memory of a device.
-pub fn on_host<'py>(
-    operation: &str,
-    name: &str,
-    object: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyUntypedArray>> {
-    require_host(operation, name, object)?;
-    require_no_mask(operation, name, object)?;
-    Ok(exact_array(operation, name, object)?.cast_into()?)
-}
-
-/// Returns what numpy makes of an object, without rounding its integers: numpy makes floats of lists
-/// of integers and floats, and of columns of integers and nulls.
-pub fn exact_array<'py>(
-    operation: &str,
-    name: &str,
-    object: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = object.py();
-    let array = numpy(py)?.call_method1(intern!(py, "asarray"), (object,))?;
-    let Some((index, number)) = first_rounded(object, &array)? else {
-        return Ok(array);
-    };
-    let error = PyValueError::new_err(format!(
-        "{operation}: {name} has the integer {number} at index {index}, which float64 would round: convert it to \
-         float64 if that is meant"
-    ));
-    Err(at_index(py, error, index))
-}
-
-/// Whether an object is a list or a tuple.
-pub fn is_list(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
-}
-
-/// Returns the first integer of an object that is not exact in the floats that numpy made of it, with
-/// the index in the object. Arrays of numpy have one dtype, and so no integers among floats.
-pub fn first_rounded(
-    object: &Bound<'_, PyAny>,
-    array: &Bound<'_, PyAny>,
-) -> PyResult<Option<(usize, String)>> {
-    let array = array.cast::<PyUntypedArray>()?;
-    if array.dtype().kind() != b'f' {
-        return Ok(None);
-    }
-    if is_list(object) {
-        return first_inexact(object);
-    }
-    frames::first_inexact(object)
-}
-
-/// Returns the first integer of a nested list that float64 would round, with its index in the
-/// outermost list.
-fn first_inexact(list: &Bound<'_, PyAny>) -> PyResult<Option<(usize, String)>> {
-    for (index, item) in list.try_iter()?.enumerate() {
-        let item = item?;
-        let found = if item.is_instance_of::<PyFloat>() {
-            None
-        } else if item.is_instance_of::<PyInt>() {
-            let is_exact = item.extract::<i128>().is_ok_and(is_exact);
-            (!is_exact).then(|| item.to_string())
-        } else if is_list(&item) {
-            first_inexact(&item)?.map(|(_, number)| number)
-        } else {
-            let array = numpy(item.py())?.call_method1("asarray", (&item,))?;
-            let found = match first_rounded(&item, &array)? {
-                Some(found) => Some(found),
-                None => inexact(&Argument::new("", "", &array.call_method0("ravel")?)?, None)?,
-            };
-            found.map(|(_, number)| number)
-        };
-        if let Some(number) = found {
-            return Ok(Some((index, number)));
-        }
-    }
-    Ok(None)
-}
-
-/// The module numpy.
-pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import(intern!(py, "numpy"))
-}
-
-/// Fails for an array in the memory of a device, and for a list with one, which numpy would copy to
-/// the host.
-pub fn require_host(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
-    if on_device(object)? {
-        let message = format!(
-            "{operation}: {name} is in the memory of a device, but the call takes arrays of the host: pass a copy, \
-             for example its numpy()"
-        );
-        return Err(PyTypeError::new_err(message));
-    }
-    if lists_device_arrays(object)? {
-        let message = format!(
-            "{operation}: {name} is a list with arrays in the memory of a device, which the call does not copy to \
-             the host: pass a list of copies, for example by their numpy()"
-        );
-        return Err(PyTypeError::new_err(message));
-    }
-    Ok(())
-}
-
 /// Whether calls take bools for numbers: not if they take integers as they are.
 pub fn takes_bools(possible: &[&str]) -> bool {
     !possible.contains(&"int32")
@@ -584,7 +418,7 @@ pub fn promote(arguments: &mut [&mut Argument<'_>], possible: &[&str]) -> PyResu
     Ok(())
 }
 
-fn require_no_mask(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn require_no_mask(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
     if !is_masked(object)? {
         return Ok(());
     }

@@ -21,7 +21,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::array::Number;
+use crate::number::Number;
 
 /// The elements as a numpy array, and which of them are not null if some are.
 pub type Elements<'py> = (Bound<'py, PyAny>, Option<Vec<bool>>);

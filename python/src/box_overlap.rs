@@ -5,18 +5,15 @@ use gridstride::box_overlap::{BoxOverlap, Coordinate, Overlaps};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-use crate::array::{Number, by_dtype};
-use crate::boxes::{self, Boxes, Sets};
+use crate::boxes::{self, Boxes, Pairs, Sets};
 use crate::call::call;
 use crate::device::Devices;
 use crate::error::choice;
+use crate::number::{Number, by_dtype};
 use crate::resident::{self, resident};
 
 const BOX_OVERLAP: &str = "box_overlap";
 const COUNTS: &str = "box_overlap_counts";
-
-/// Where each row begins among the indices, the indices, and the numbers of boxes of both sets.
-pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, (usize, usize));
 
 #[pyfunction]
 #[pyo3(signature = (set1, set2, *, algorithm, device, stream))]

@@ -10,12 +10,12 @@ use gridstride::box_overlap::{BoxOverlap, Coordinate, OverlapSlice};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::array::{Number, by_dtype};
-use crate::box_overlap::{Pairs, pairs, with_algorithm};
-use crate::boxes::{self, Boxes, Sets};
+use crate::box_overlap::{pairs, with_algorithm};
+use crate::boxes::{self, Boxes, Pairs, Sets};
 use crate::call::{POLL, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, not_negative};
+use crate::number::{Number, by_dtype};
 
 const SLICES: &str = "box_overlap_slices";
 

@@ -6,10 +6,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-use crate::array::{Argument, Input, Number, numpy, promote};
-use crate::columns::Name;
+use crate::array::{Argument, Input, promote};
+use crate::column::Name;
 use crate::error::at_index;
 use crate::frames::DataFrame;
+use crate::number::Number;
+use crate::objects::numpy;
+
+/// Where each row begins among the indices, the indices, and the numbers of boxes of both sets.
+pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, (usize, usize));
 
 /// The dtypes of boxes.
 const DTYPES: [&str; 3] = ["float32", "float64", "int32"];

@@ -2,17 +2,18 @@
 
 use gridstride::Device;
 use gridstride::distances::{Component, Distances};
-use gridstride::ndarray::{Array2, Ix2};
-use numpy::IntoPyArray;
+use gridstride::ndarray::Ix2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, promote};
+use crate::array::{Argument, Memory, Outcome, Output, promote};
 use crate::call::call;
-use crate::columns::Name;
+use crate::column::Name;
 use crate::device::Devices;
 use crate::error::{choice, not_negative};
 use crate::frames::DataFrame;
+use crate::nearest::{Nearest, arrays};
+use crate::number::{Number, by_dtype};
 use crate::resident::{self, resident};
 
 const DISTANCES: &str = "distances";
@@ -125,9 +126,6 @@ fn rows<'py, const N: usize>(
         .unwrap_or_else(|_| unreachable!("as many as sets")))
 }
 
-/// Distances and indices of the nearest rows.
-pub type Nearest<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
-
 #[pyfunction]
 #[pyo3(signature = (queries, database, k, *, metric, device, stream))]
 pub fn nearest<'py>(
@@ -171,18 +169,6 @@ fn nearest_of<'py, T: Number + Component>(
         options.nearest(&devices, queries.view(), database.view(), k)
     })?;
     Ok(arrays(py, found))
-}
-
-/// Returns distances and indices as numpy's arrays, without a copy.
-pub fn arrays(py: Python<'_>, found: gridstride::distances::Nearest) -> Nearest<'_> {
-    let shape = found.indices.dim();
-    let (indices, _) = found.indices.into_raw_vec_and_offset();
-    // Row numbers are below 2⁶³, as no array has more rows.
-    let indices = bytemuck::allocation::cast_vec::<u64, i64>(indices);
-    let indices =
-        Array2::from_shape_vec(shape, indices).expect("as many as before, in row-major order");
-    let distances = found.distances.into_pyarray(py);
-    (distances.into_any(), indices.into_pyarray(py).into_any())
 }
 
 pub fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyDelta, PyDict, PyInt, PyString};
 
-use crate::array::numpy;
+use crate::objects::numpy;
 
 /// The unit of timestamps in which a call takes its spans and points of time.
 #[derive(Clone, Copy)]

@@ -1,33 +1,21 @@
-//! Data frames and tables as arguments that are matrices: pandas, polars and pyarrow.
+//! Data frames of pandas and polars, and tables of pyarrow.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-use crate::array::{Argument, numpy, promote};
-use crate::columns::{self, Name, cells, is_of};
+use crate::column::{self, Name};
+use crate::objects::is_of;
 
 /// A data frame of pandas or polars, or a table of pyarrow.
 pub struct DataFrame<'py> {
-    name: Name,
-    frame: Bound<'py, PyAny>,
+    pub name: Name,
+    pub frame: Bound<'py, PyAny>,
     /// The columns' names, as texts.
-    labels: Vec<String>,
+    pub labels: Vec<String>,
     /// The columns' names; `None` if they are numbers, as those of arrays that became frames.
     pub names: Option<Vec<String>>,
-}
-
-/// Reads a matrix: an array, or all columns of a data frame.
-pub fn matrix<'py>(
-    name: Name,
-    object: &Bound<'py, PyAny>,
-    possible: &[&str],
-) -> PyResult<Argument<'py>> {
-    match DataFrame::of(name, object)? {
-        Some(frame) => frame.to_array(None, possible),
-        None => Argument::new(name.operation, name.argument, object),
-    }
 }
 
 /// Returns the first integer of a column or a table that is not exact in float64, with its row; `None`
@@ -41,10 +29,10 @@ pub fn first_inexact(object: &Bound<'_, PyAny>) -> PyResult<Option<(usize, Strin
         return Ok(None);
     }
     let Some(frame) = DataFrame::of(name, object)? else {
-        return columns::first_inexact(object);
+        return column::first_inexact(object);
     };
     for place in 0..frame.labels.len() {
-        let found = columns::first_inexact(&frame.column(place)?)?;
+        let found = column::first_inexact(&frame.column(place)?)?;
         if found.is_some() {
             return Ok(found);
         }
@@ -88,30 +76,7 @@ impl<'py> DataFrame<'py> {
         }))
     }
 
-    /// Returns the columns with some names as an array, or all columns. They become one of the dtypes
-    /// that are `possible` as different arguments do.
-    pub fn to_array(&self, names: Option<&[String]>, possible: &[&str]) -> PyResult<Argument<'py>> {
-        let py = self.frame.py();
-        let place = |name| self.labels.iter().position(|label| label == name);
-        let places = match names {
-            Some(names) => names.iter().filter_map(place).collect(),
-            None => (0..self.labels.len()).collect::<Vec<_>>(),
-        };
-        let columns = places.into_iter().map(|place| {
-            let column = self.column(place)?;
-            cells(self.name, &self.labels[place], &column, possible)
-        });
-        let mut columns = columns.collect::<PyResult<Vec<_>>>()?;
-        promote(&mut columns.iter_mut().collect::<Vec<_>>(), possible)?;
-        let arrays = columns.iter().map(Argument::array).collect::<Vec<_>>();
-        let array = match arrays.is_empty() {
-            true => numpy(py)?.call_method1("empty", ((0, 0),))?,
-            false => numpy(py)?.call_method1("column_stack", (arrays,))?,
-        };
-        Argument::new(self.name.operation, self.name.argument, &array)
-    }
-
-    fn column(&self, place: usize) -> PyResult<Bound<'py, PyAny>> {
+    pub fn column(&self, place: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = self.frame.py();
         if let Some(rows_and_columns) = self.frame.getattr_opt(intern!(py, "iloc"))? {
             return rows_and_columns.get_item((PySlice::full(py), place));

@@ -9,13 +9,16 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::{Argument, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote};
+use crate::array::{Argument, Memory, Outcome, Output, promote};
 use crate::call::call;
-use crate::columns::Name;
+use crate::column::Name;
+use crate::conversion::on_host;
 use crate::device::Devices;
 use crate::error::choice;
-use crate::frames::matrix;
-use crate::matmul::{DTYPES, by_axes, multiplications};
+use crate::matrices::matrix;
+use crate::number::{Number, by_dtype};
+use crate::objects::numpy;
+use crate::products::{DTYPES, by_axes, multiplications};
 use crate::scalar;
 
 const GEMM: &str = "gemm";

@@ -8,11 +8,18 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::array::{Argument, Input, Number, numpy, require_host, whole};
+use crate::array::{Argument, Input, whole};
 use crate::call::threads;
-use crate::columns::{Name, Numbers, Times, Values};
+use crate::column::Name;
+use crate::columns::{Numbers, Times, Values};
+use crate::conversion::require_host;
 use crate::error::{OrRaise, at_index};
 use crate::labels::{Groups, Series};
+use crate::number::Number;
+use crate::objects::numpy;
+
+/// The operations that a point takes at most: sorting and percentiles take about 100 ns.
+pub const POINT: f64 = 100.0;
 
 /// Elements of an argument, or copies of them.
 pub enum Elements<T: 'static> {

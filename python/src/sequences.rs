@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use crate::array::{Argument, Input};
 use crate::arrow::ArrowColumn;
 use crate::call::{require_threads, threads};
-use crate::columns::is_of;
 use crate::error::{OrRaise, at_index, choice};
 use crate::labels::{Labels, Texts};
+use crate::objects::is_of;
 
 /// Letters and their codes: a letter's code is its place among them.
 ///

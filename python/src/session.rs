@@ -13,9 +13,9 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
-use crate::array::Number;
 use crate::call::{call, require_threads};
 use crate::error::OrRaise;
+use crate::number::Number;
 use crate::sequences::Reader;
 use crate::short;
 

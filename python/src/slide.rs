@@ -7,15 +7,18 @@ use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::array::{
-    Argument, Input, Memory, Number, Outcome, Output, by_dtype, numpy, on_host, promote,
-};
+use crate::array::{Argument, Input, Memory, Outcome, Output, promote};
 use crate::call::call;
-use crate::columns::Name;
+use crate::column::Name;
+use crate::conversion::on_host;
 use crate::device::Devices;
-use crate::distances::{DTYPES, Nearest, arrays, with_metric};
+use crate::distances::{DTYPES, with_metric};
 use crate::error::not_negative;
-use crate::frames::{DataFrame, matrix};
+use crate::frames::DataFrame;
+use crate::matrices::matrix;
+use crate::nearest::{Nearest, arrays};
+use crate::number::{Number, by_dtype};
+use crate::objects::numpy;
 
 const SLIDE_DISTANCES: &str = "slide_distances";
 const SLIDE_PAIRED: &str = "slide_paired";

@@ -6,13 +6,13 @@ use gridstride::Device;
 use gridstride::time_series::{Moments, Summaries, TimeBuckets, Value};
 use pyo3::prelude::*;
 
-use crate::array::Number;
 use crate::call::call;
 use crate::device::Devices;
 use crate::durations::Unit;
 use crate::error::{choice, not_negative};
-use crate::points::{self, Frame, Points, PointsOf};
-use crate::time_series::{Methods, POINT, buckets, order_of};
+use crate::number::Number;
+use crate::points::{self, Frame, POINT, Points, PointsOf};
+use crate::time_series::{Methods, buckets, order_of};
 
 const SUMMARIZE: &str = "summarize";
 const RESAMPLE: &str = "resample";

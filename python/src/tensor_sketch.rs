@@ -12,10 +12,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::{Argument, Number, Outcome, Output};
+use crate::array::{Argument, Outcome, Output};
 use crate::call::{call, require_threads};
 use crate::device::Devices;
 use crate::error::{OrRaise, choice, not_negative};
+use crate::number::Number;
 use crate::sequences::{AlphabetArgument, PyAlphabet, Reader, alphabet_of, other_alphabet};
 use crate::session::{PySession, PyStream, STREAM};
 use crate::short;

@@ -8,13 +8,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::array::{Memory, Number, Outcome, Output, numpy};
+use crate::array::{Memory, Outcome, Output};
 use crate::call::call;
-use crate::columns::{Name, Times};
+use crate::column::Name;
+use crate::columns::Times;
 use crate::device::Devices;
 use crate::durations::Unit;
 use crate::error::{OrRaise, at_index, choice, not_negative};
-use crate::points::{self, Frame, Points, PointsOf};
+use crate::number::Number;
+use crate::objects::numpy;
+use crate::points::{self, Frame, POINT, Points, PointsOf};
 use crate::resident::{self, on_device, resident};
 use crate::scalar;
 
@@ -24,9 +27,6 @@ const MODULE: &str = "gridstride.time_series";
 const AGGREGATE: &str = "aggregate";
 const COUNTS: &str = "bucket_counts";
 const ROUND: &str = "round_timestamps";
-
-/// The operations that a point takes at most: sorting and percentiles take about 100 ns.
-pub const POINT: f64 = 100.0;
 
 /// Returns the methods that have names, and what each is.
 pub fn methods() -> Vec<(String, &'static str)> {

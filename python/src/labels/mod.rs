@@ -18,10 +18,13 @@ use self::group::{Order, grouped};
 use self::keys::{Key, Keys, grouped_by_keys, grouped_integers};
 pub use self::memory::Texts;
 use self::memory::{Characters, Words};
-use crate::array::{Argument, Number, by_dtype, numpy, require_host, whole};
+use crate::array::{Argument, whole};
 use crate::arrow::ArrowColumn;
-use crate::columns::{is_masked, is_of, mask_of};
+use crate::column::mask_of;
+use crate::conversion::require_host;
 use crate::error::at_index;
+use crate::number::{Number, by_dtype};
+use crate::objects::{is_masked, is_of, numpy};
 
 /// The series of points, in the order of their labels.
 pub struct Series<'py> {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use dlpark::DlpackFlags;
-use dlpark::ffi::{DLDataType, DLDeviceType};
+use dlpark::ffi::DLDataType;
 use dlpark::python::ImportRequest;
 use gridstride::Device;
 use gridstride::device::{Buffer, DeviceArray, DeviceKind, DeviceView, Element};
 use gridstride::ndarray::{Dimension, IxDyn};
-use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -16,11 +15,13 @@ use pyo3::types::PyDict;
 
 use super::array::{Content, PyDeviceArray};
 use super::dtype::{from_typestr, name_of};
-use super::stream::{RawStream, make_wait, wait_for};
-use crate::array::{Number, is_list};
-use crate::call::{call, require_threads};
-use crate::device::{Devices, named};
+use super::location::Location;
+use super::place::Place;
+use super::stream::RawStream;
+use crate::call::require_threads;
+use crate::device::Devices;
 use crate::error::OrRaise;
+use crate::number::Number;
 
 /// The bytes that kernels access at once.
 const ALIGNMENT: usize = 16;
@@ -28,81 +29,10 @@ const ALIGNMENT: usize = 16;
 /// More elements than memory has.
 const MOST: usize = isize::MAX as usize / 16;
 
-/// Where a call on arrays in the memory of a device runs.
-pub struct Place {
-    pub operation: &'static str,
-    /// The device as the caller gave it.
-    pub base: Device,
-    /// Orders work on the stream, if the device is a GPU.
-    pub device: Device,
-    pub stream: Option<RawStream>,
-    /// Streams of arguments, which wait for the call when this is dropped: later work on the
-    /// arguments comes after the call.
-    others: Vec<usize>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        for &handle in &self.others {
-            // SAFETY: the handle is that of an argument's stream, which exists during the call.
-            if unsafe { make_wait(&self.device, handle) }.is_err() {
-                // If this fails too, the context is lost, and its work with it.
-                let _ = self.device.synchronize();
-            }
-        }
-    }
-}
+/// An argument `out`, and its object.
+pub type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
 
 impl Place {
-    /// Takes the device of a call, and its argument `stream`.
-    pub fn new(
-        py: Python<'_>,
-        operation: &'static str,
-        device: &Device,
-        stream: Option<RawStream>,
-    ) -> PyResult<Place> {
-        let DeviceKind::Cuda { .. } = device.kind() else {
-            if stream.is_some() {
-                return Err(PyValueError::new_err(format!(
-                    "{operation}: there is a stream, but {device} has none"
-                )));
-            }
-            return Ok(Place {
-                operation,
-                base: device.clone(),
-                device: device.clone(),
-                stream,
-                others: Vec::new(),
-            });
-        };
-        let stream = stream.unwrap_or_else(RawStream::legacy);
-        Ok(Place {
-            operation,
-            base: device.clone(),
-            device: stream.order(device).or_raise(py, operation)?,
-            stream: Some(stream),
-            others: Vec::new(),
-        })
-    }
-
-    /// Runs `work` as [`call`] does.
-    pub fn call<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        operations: f64,
-        work: impl FnOnce() -> gridstride::Result<T> + Send + 'static,
-    ) -> PyResult<T> {
-        let operations = match self.device.kind() {
-            // A GPU does about a thousand times as many in the same time.
-            DeviceKind::Cuda { .. } => operations / 1e3,
-            _ => operations,
-        };
-        // After Ctrl-C, the stream outlives the work and its result.
-        let stream = self.stream.clone();
-        let work = move || Ok((work()?, stream));
-        call(py, self.operation, operations, work).map(|(result, _)| result)
-    }
-
     /// Runs `work` as [`call`] does, with the array `out` to write to, or else for a new array.
     pub fn write<T: Number + Element, D: Dimension + 'static>(
         &self,
@@ -126,91 +56,7 @@ impl Place {
             (object, _) => Ok(object.expect("written to").clone().unbind()),
         }
     }
-
-    /// Orders the call after the present work of an argument's stream, and that stream's later work
-    /// after the call.
-    ///
-    /// # Safety
-    /// The handle is that of a stream of this place's GPU, which exists during the call.
-    unsafe fn order_with(&mut self, py: Python<'_>, handle: usize) -> PyResult<()> {
-        if self.stream.as_ref().is_some_and(|own| !own.is(handle)) {
-            // SAFETY: the handle is that of a stream of this place's GPU, which exists during the
-            // call, by the contract of this function.
-            unsafe { wait_for(&self.device, handle) }.or_raise(py, self.operation)?;
-            self.others.push(handle);
-        }
-        Ok(())
-    }
 }
-
-/// Where an argument is.
-enum Location<'a, 'py> {
-    /// An array of this package.
-    Own(&'a Bound<'py, PyDeviceArray>),
-    /// A GPU, by DLPack.
-    Dlpack(usize),
-    /// A GPU that the CUDA array interface does not name.
-    Interface,
-}
-
-impl<'a, 'py> Location<'a, 'py> {
-    /// Returns `None` for the memory of the host, and for what is no array.
-    fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Option<Location<'a, 'py>>> {
-        let py = object.py();
-        if object.cast_exact::<PyUntypedArray>().is_ok() {
-            return Ok(None);
-        }
-        if let Ok(array) = object.cast::<PyDeviceArray>() {
-            return Ok(Some(Location::Own(array)));
-        }
-        if let Some(method) = object.getattr_opt(intern!(py, "__dlpack_device__"))? {
-            // It fails for arrays of pyarrow with nulls, and of types that DLPack does not have.
-            let device = method.call0().and_then(|device| device.extract());
-            let Ok((kind, number)) = device as PyResult<(u32, usize)> else {
-                return Ok(None);
-            };
-            let on_gpu = [DLDeviceType::CUDA.0, DLDeviceType::CUDAMANAGED.0].contains(&kind);
-            return Ok(on_gpu.then_some(Location::Dlpack(number)));
-        }
-        let interface = object.getattr_opt(intern!(py, "__cuda_array_interface__"))?;
-        Ok(interface.is_some().then_some(Location::Interface))
-    }
-
-    fn device(&self, py: Python<'_>) -> PyResult<Device> {
-        match self {
-            Location::Own(array) => Ok(array.get().content().base.clone()),
-            Location::Dlpack(number) => named(py, &format!("cuda:{number}")),
-            Location::Interface => named(py, "cuda"),
-        }
-    }
-}
-
-/// Returns whether an object is an array in the memory of a device.
-pub fn on_device(array: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(Location::of(array)?.is_some())
-}
-
-/// Returns whether an object is a list or a tuple with a DeviceArray, which numpy would copy to the
-/// host. Up to three lists may be within each other, such as for a batch of matrices.
-pub fn lists_device_arrays(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    lists_within(object, 3)
-}
-
-fn lists_within(object: &Bound<'_, PyAny>, levels: u32) -> PyResult<bool> {
-    if levels == 0 || !is_list(object) {
-        return Ok(false);
-    }
-    for item in object.try_iter()? {
-        let item = item?;
-        if item.is_instance_of::<PyDeviceArray>() || lists_within(&item, levels - 1)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// An argument `out`, and its object.
-pub type Out<'a, 'py> = Option<(DeviceArgument, &'a Bound<'py, PyAny>)>;
 
 /// An argument's name and value.
 pub type Named<'a, 'py> = (&'static str, Option<&'a Bound<'py, PyAny>>);

@@ -9,8 +9,8 @@ use gridstride::ndarray::Ix2;
 use pyo3::prelude::*;
 
 use super::{DeviceArgument, Place, PyDeviceArray};
-use crate::array::{Number, by_dtype};
-use crate::box_overlap::Pairs;
+use crate::boxes::Pairs;
+use crate::number::{Number, by_dtype};
 
 pub fn overlaps<'py>(
     py: Python<'py>,

@@ -9,8 +9,8 @@ use gridstride::ndarray::Ix2;
 use pyo3::prelude::*;
 
 use super::{DeviceArgument, Out, Place, PyDeviceArray};
-use crate::array::{Number, by_dtype};
-use crate::distances::Nearest;
+use crate::nearest::Nearest;
+use crate::number::{Number, by_dtype};
 
 pub fn distances(
     py: Python<'_>,

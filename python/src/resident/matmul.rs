@@ -8,8 +8,8 @@ use numpy::PyArrayDescr;
 use pyo3::prelude::*;
 
 use super::{DeviceArgument, Out, Place};
-use crate::array::{Number, by_dtype};
-use crate::matmul::{by_axes, multiplications, require_dtype};
+use crate::number::{Number, by_dtype};
+use crate::products::{by_axes, multiplications, require_dtype};
 
 /// The factors and options of a product.
 pub struct Product<'a, 'py> {

@@ -6,9 +6,15 @@ mod array;
 pub mod box_overlap;
 pub mod distances;
 mod dtype;
+mod location;
 pub mod matmul;
+mod methods;
+mod place;
 mod stream;
 pub mod time_series;
 
-pub use argument::{DeviceArgument, Out, Place, lists_device_arrays, on_device, resident};
-pub use array::{PyDeviceArray, uploaded};
+pub use argument::{DeviceArgument, Out, resident};
+pub use array::PyDeviceArray;
+pub use location::{lists_device_arrays, on_device};
+pub use methods::uploaded;
+pub use place::Place;

@@ -10,8 +10,8 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
 use super::{DeviceArgument, Out, Place, PyDeviceArray};
-use crate::array::{Number, by_dtype};
-use crate::time_series::POINT;
+use crate::number::{Number, by_dtype};
+use crate::points::POINT;
 
 /// Where each series begins among the buckets, the buckets' starts, and a column for each method.
 type Buckets<'py> = (
