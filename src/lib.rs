@@ -58,62 +58,46 @@
 //! Both crates are re-exported, for programs to use the same versions: [`ndarray`], and [`half`]
 //! with the feature `matmul`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(all(
-        feature = "box-overlap",
-        feature = "distances",
-        feature = "edit-distance",
-        feature = "matmul",
-        feature = "pipeline",
-        feature = "tensor-sketch",
-        feature = "time-series"
-    )),
-    allow(
-        dead_code,
-        unused_imports,
-        unused_macros,
-        reason = "some helpers serve only kernels that are not chosen"
-    )
-)]
 
-#[cfg(feature = "box-overlap")]
-pub mod box_overlap;
 #[cfg(test)]
 mod choices;
-#[cfg(feature = "distances")]
-pub mod distances;
-#[cfg(feature = "edit-distance")]
-pub mod edit_distance;
 mod float;
-#[cfg(feature = "matmul")]
-pub mod matmul;
-mod modules {
-    //! The kernels' modules, which build.rs writes. Builds for GPUs embed the PTX.
-    include!(concat!(env!("OUT_DIR"), "/modules.rs"));
-}
 #[cfg(feature = "pipeline")]
 pub mod pipeline;
-#[cfg(feature = "primitives")]
-pub mod primitives;
-#[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
-pub mod sequences;
-#[cfg(feature = "tensor-sketch")]
-pub mod tensor_sketch;
-#[cfg(feature = "time-series")]
-pub mod time_series;
 
 pub use float::Float;
+#[cfg(feature = "box-overlap")]
+#[doc(inline)]
+pub use gridstride_box_overlap as box_overlap;
+#[cfg(feature = "distances")]
+#[doc(inline)]
+pub use gridstride_distances as distances;
+#[cfg(feature = "edit-distance")]
+#[doc(inline)]
+pub use gridstride_edit_distance as edit_distance;
+#[cfg(feature = "matmul")]
+#[doc(inline)]
+pub use gridstride_matmul as matmul;
+#[cfg(feature = "primitives")]
+#[doc(inline)]
+pub use gridstride_primitives as primitives;
 /// For `serialize_by_name!` in other crates.
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use gridstride_runtime::__serde;
-#[cfg(test)]
-use gridstride_runtime::random;
 #[doc(inline)]
 pub use gridstride_runtime::{
     Choice, Device, DeviceSet, Error, LoadError, Number, Real, Result, choice, device,
 };
-use gridstride_runtime::{error, offsets, parallel, partition, serialize_by_name, short};
+#[cfg(any(feature = "edit-distance", feature = "tensor-sketch"))]
+#[doc(inline)]
+pub use gridstride_sequences as sequences;
+#[cfg(feature = "tensor-sketch")]
+#[doc(inline)]
+pub use gridstride_tensor_sketch as tensor_sketch;
+#[cfg(feature = "time-series")]
+#[doc(inline)]
+pub use gridstride_time_series as time_series;
 /// The version of the crate half that matrices use. Types of other versions are different types.
 #[cfg(feature = "matmul")]
 pub use half;

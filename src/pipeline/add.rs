@@ -1,13 +1,15 @@
 //! Vector addition.
 
+use gridstride_runtime::device::{DeviceKind, LaunchConfig, Module};
+use gridstride_runtime::{Result, parallel};
 use ndarray::{Axis, Zip};
 
 use super::map::require_same_length;
 use super::{Input, Output, Pipeline};
-use crate::device::{DeviceKind, LaunchConfig};
-use crate::{Result, modules, parallel};
 
 const ADD: &str = "add";
+
+static MODULE: Module = include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 /// Elements of a task.
 const CHUNK: usize = 1 << 16;
@@ -16,7 +18,7 @@ const CHUNK: usize = 1 << 16;
 /// among the pipeline's devices, it adds all elements.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for vectors of different lengths, and those of
+/// [`Error::Shape`](gridstride_runtime::Error::Shape) for vectors of different lengths, and those of
 /// [`Pipeline::map`].
 pub fn add<'a>(
     pipeline: &Pipeline,
@@ -29,7 +31,7 @@ pub fn add<'a>(
             let config = LaunchConfig::for_len(chunk.len(), 256);
             let arguments = (a, b, sums);
             // SAFETY: the slices are equally long, and no other chunk uses them.
-            unsafe { chunk.launch(&modules::STREAM, &stream_kernels::add, config, arguments) }
+            unsafe { chunk.launch(&MODULE, &stream_kernels::add, config, arguments) }
         });
     }
     pipeline.require_streams(ADD)?;

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use cuda_std::{DeviceSlice, DeviceSliceMut};
+use gridstride_runtime::device::{Element, PinnedBuffer, assign, copy_bytes};
 use ndarray::{ArrayBase, ArrayView1, ArrayViewMut1, Data, DataMut, Ix1};
-
-use crate::device::{Element, PinnedBuffer, assign, copy_bytes};
 
 /// A host array that a [pipeline](super::Pipeline) reads: a slice, an array, a vector, a
 /// one-dimensional array or view of `ndarray`, or page-locked memory.

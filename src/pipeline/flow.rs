@@ -5,7 +5,7 @@
 //! results wait in their slots for those of slow devices. A fast device then processes at most
 //! about twice as many chunks: more would need memory for results besides the slots.
 //!
-//! The pipeline does not use the queue of [`partition`](crate::partition), which runs each job on a
+//! The pipeline does not use the queue of [`partition`](gridstride_runtime::partition), which runs each job on a
 //! thread of the job's device until the job is done. Here the caller's closures must run on the
 //! calling thread, the number of chunks is unknown, and each device has several chunks in flight.
 
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use super::Pipeline;
 use super::slot::Slot;
-use crate::error::During;
-use crate::{Device, Error, Result};
+use gridstride_runtime::error::During;
+use gridstride_runtime::{Device, Error, Result};
 
 /// The interval between polls of the slots of several devices. Other slots keep the devices busy.
 const POLL_INTERVAL: Duration = Duration::from_micros(20);

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use cuda_std::host::{Kernel, KernelArgs, LaunchConfig};
 use cuda_std::{DeviceSlice, DeviceSliceMut};
+use gridstride_runtime::device::{Element, Module, Stream};
+use gridstride_runtime::error::During;
+use gridstride_runtime::{Error, Result};
 
 use super::columns::{ReadColumn, WriteColumn};
 use super::flow::Work;
 use super::slot::{ALIGNMENT, Slot};
 use super::{Inputs, Outputs, Pipeline};
-use crate::device::{Element, Module, Stream};
-use crate::error::During;
-use crate::{Error, Result};
 
 const MAP: &str = "map";
 const MAP_CHUNKS: &str = "map_chunks";
@@ -44,10 +44,10 @@ impl Chunk<'_> {
     /// Starts a kernel on the chunk's stream.
     ///
     /// # Errors
-    /// As [`Stream::launch`](crate::device::Stream::launch).
+    /// As [`Stream::launch`](gridstride_runtime::device::Stream::launch).
     ///
     /// # Safety
-    /// See [`Device::launch`](crate::Device::launch). The slices of the chunk are valid until the
+    /// See [`Device::launch`](gridstride_runtime::Device::launch). The slices of the chunk are valid until the
     /// stream is done with the chunk.
     pub unsafe fn launch<A: KernelArgs>(
         &self,

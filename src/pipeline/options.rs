@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
 use super::slot::Slot;
-use crate::device::lock;
-use crate::partition::require_devices;
-use crate::{Device, DeviceSet, Error, Result};
+use gridstride_runtime::device::lock;
+use gridstride_runtime::partition::require_devices;
+use gridstride_runtime::{Device, DeviceSet, Error, Result};
 
 /// Runs kernels over chunks of data: see the [module](super).
 ///

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
-
-use crate::device::{Buffer, PinnedBuffer, Stream};
-use crate::{Device, Result};
+use gridstride_runtime::device::{Buffer, PinnedBuffer, Stream};
+use gridstride_runtime::{Device, Result};
 
 /// The unit of the host's memory, which aligns it.
 #[derive(Clone, Copy, Pod, Zeroable)]

@@ -2,10 +2,16 @@
 #![allow(missing_docs, reason = "it is read by those who write tests")]
 
 pub mod boxes;
+#[cfg(feature = "time-series")]
 pub mod buckets;
+#[cfg(feature = "all")]
 pub mod calls;
+pub mod exact;
+#[cfg(feature = "matmul")]
 pub mod products;
+#[cfg(feature = "distances")]
 pub mod rows;
+#[cfg(feature = "tensor-sketch")]
 pub mod sketch;
 
 use std::process::Command;
@@ -13,6 +19,7 @@ use std::sync::OnceLock;
 
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Error, Result};
+use proptest::prelude::ProptestConfig;
 
 /// Returns every device that can run here. Each test loops over them.
 ///
@@ -100,6 +107,37 @@ pub fn small() -> bool {
 /// Whether a device is too slow for large inputs, or the run is to be short.
 pub fn is_slow(device: &Device) -> bool {
     small() || device.kind() == DeviceKind::Simulator
+}
+
+/// Declares tests that call generic functions with each type.
+#[macro_export]
+macro_rules! in_every_type {
+    (@ $module:ident $type:ty {$($test:ident)*}) => {
+        mod $module {
+            $(#[test] fn $test() { super::$test::<$type>() })*
+        }
+    };
+    ($($module:ident $type:ty),*: $tests:tt) => {
+        $($crate::in_every_type! { @ $module $type $tests })*
+    };
+}
+
+/// Declares tests that each consist of one call.
+#[macro_export]
+macro_rules! tests {
+    ($($test:ident => $call:expr;)*) => {
+        $(#[test] fn $test() { $call })*
+    };
+}
+
+/// Configures properties with `usual` cases, or `small` cases in a short run.
+pub fn cases(usual: u32, small: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: if self::small() { small } else { usual },
+        // Failures are printed with their input; files beside the tests would be litter.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 /// Pseudo-random numbers, different for each seed.

@@ -12,8 +12,8 @@ use gridstride::device::DeviceKind;
 use rayon::ThreadPoolBuilder;
 use simt::Simulator;
 
-use crate::common::calls::{CALLS, Call, Data};
-use crate::common::{devices, is_slow, several, small};
+use test_support::calls::{CALLS, Call, Data};
+use test_support::{devices, is_slow, several, small};
 
 const PAGE: &str = include_str!("../../../docs/guide/calls.md");
 

@@ -12,7 +12,7 @@ mod time_series;
 
 use gridstride::Device;
 
-use crate::common::{devices, several};
+use test_support::{devices, several};
 
 /// Calls `check` with each device, on its main stream and another one, and with two devices of its
 /// kind.

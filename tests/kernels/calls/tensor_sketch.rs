@@ -2,7 +2,7 @@ use gridstride::tensor_sketch::{Sequences, Tables, TensorSketch};
 use ndarray::{Array1, Array2, Array3, Axis, array, s};
 
 use super::everywhere;
-use crate::common::devices;
+use test_support::devices;
 
 /// Sketches that are not normalised are whole numbers, and exact while they are small.
 #[test]

@@ -1,0 +1,123 @@
+//! The interface of both algorithms, and arrays that all cores make.
+
+use gridstride_runtime::Result;
+use gridstride_runtime::device::{reserve, zeroed};
+use gridstride_runtime::parallel;
+
+use crate::input::Boxes;
+use crate::output::Overlaps;
+
+/// The second set, prepared.
+pub(super) trait Finder<T>: Send + Sync {
+    /// Finds the pairs of consecutive rows of the first set, beginning with row `first`. The
+    /// indices of a row are in any order.
+    fn find(&self, rows: Boxes<'_, T>, first: usize, wanted: Wanted) -> Result<Found>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Counts,
+    CountsAndIndices,
+}
+
+/// The pairs of consecutive rows.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The number of each row's pairs.
+    pub counts: Vec<u32>,
+    /// The indices of the pairs, row after row, if wanted.
+    pub indices: Vec<u32>,
+}
+
+/// Makes `count` elements with all cores.
+pub(super) fn collect<U: Copy + Send>(
+    count: usize,
+    element: impl Fn(usize) -> U + Sync,
+) -> Result<Vec<U>> {
+    const CHUNK: usize = 1 << 12;
+    let mut elements = Vec::new();
+    reserve(&mut elements, count)?;
+    let chunks = elements.spare_capacity_mut()[..count].chunks_mut(CHUNK);
+    parallel::each(chunks.enumerate(), |(chunk, places)| {
+        for (i, place) in places.iter_mut().enumerate() {
+            place.write(element(chunk * CHUNK + i));
+        }
+    });
+    // SAFETY: the chunks are the first `count` elements, and all of them have been written.
+    unsafe { elements.set_len(count) };
+    Ok(elements)
+}
+
+impl Found {
+    /// Sorts the indices of each row, which are below `length`. A row with more than one in
+    /// `MARK` of all boxes is sorted by marking its boxes.
+    pub fn sort_rows(&mut self, length: usize) -> Result<()> {
+        const MARK: usize = 64;
+        let mut marks = Vec::new();
+        let mut rest = &mut self.indices[..];
+        for &count in &self.counts {
+            let (row, others) = rest.split_at_mut(count as usize);
+            if row.len() > length / MARK && row.len() > MARK {
+                if marks.is_empty() {
+                    marks = zeroed::<u64>(length.div_ceil(64))?;
+                }
+                sort_by_marks(row, &mut marks);
+            } else if row.len() > 1 {
+                row.sort_unstable();
+            }
+            rest = others;
+        }
+        Ok(())
+    }
+}
+
+/// Sorts distinct numbers. The marks are zero before and after.
+fn sort_by_marks(row: &mut [u32], marks: &mut [u64]) {
+    for &index in &*row {
+        marks[index as usize / 64] |= 1 << (index % 64);
+    }
+    let mut places = row.iter_mut();
+    for (word, marks) in marks.iter_mut().enumerate() {
+        while *marks != 0 {
+            if let Some(place) = places.next() {
+                *place = word as u32 * 64 + marks.trailing_zeros();
+            }
+            *marks &= *marks - 1;
+        }
+    }
+}
+
+/// Joins the pairs of consecutive chunks of rows.
+pub(super) fn joined(chunks: Vec<Found>) -> Result<Overlaps> {
+    let rows: usize = chunks.iter().map(|found| found.counts.len()).sum();
+    let mut offsets = zeroed::<usize>(rows + 1)?;
+    let counts = chunks.iter().flat_map(|found| &found.counts);
+    let mut end = 0;
+    for (offset, &count) in offsets[1..].iter_mut().zip(counts) {
+        end += count as usize;
+        *offset = end;
+    }
+    let indices = concatenated(chunks.into_iter().map(|found| found.indices).collect())?;
+    Ok(Overlaps::new(offsets, indices))
+}
+
+/// Concatenates arrays. Each array is freed as soon as it is copied.
+fn concatenated(mut arrays: Vec<Vec<u32>>) -> Result<Vec<u32>> {
+    if arrays.len() == 1 {
+        return Ok(arrays.pop().unwrap_or_default());
+    }
+    let length = arrays.iter().map(Vec::len).sum();
+    let mut all = Vec::new();
+    reserve(&mut all, length)?;
+    let mut rest = &mut all.spare_capacity_mut()[..length];
+    let copies = arrays.into_iter().map(|array| {
+        let target = rest.split_off_mut(..array.len());
+        (array, target.expect("room for all arrays"))
+    });
+    parallel::each(copies, |(array, target)| {
+        target.write_copy_of_slice(&array);
+    });
+    // SAFETY: the targets are `length` elements without gaps, and each has been written.
+    unsafe { all.set_len(length) };
+    Ok(all)
+}

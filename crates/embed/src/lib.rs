@@ -1,0 +1,138 @@
+//! Embeds the PTX of a kernel crate in the crate that launches its kernels: the checked-in PTX, or
+//! with the feature `build-ptx` what the sources give now. Builds without GPUs have a module
+//! without PTX.
+//!
+//! A detail of gridstride: its items may change in any release.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Writes `module.rs`, an expression that makes the `Module` of the kernel crate `name`. This is all
+/// that a build script does:
+///
+/// ```no_run
+/// embed::build_script("matmul", "ptx", "../../kernels-gpu/matmul");
+/// ```
+///
+/// The crate then has
+///
+/// ```ignore
+/// static MODULE: Module = include!(concat!(env!("OUT_DIR"), "/module.rs"));
+/// ```
+///
+/// `ptx` is the folder of the checked-in PTX and `kernels` that of the sources, both relative to the
+/// crate that is built. There is a file of PTX for each architecture. The crate needs the features
+/// `cuda`, without which no PTX is embedded, and `build-ptx`, which enables that of this crate.
+pub fn build_script(name: &str, ptx: &str, kernels: &str) {
+    // Each `cargo::error` is a line of cargo's own report, which needs no panic and its backtrace.
+    if let Err(message) = embed(name, Path::new(ptx), Path::new(kernels)) {
+        for line in message.lines() {
+            println!("cargo::error={line}");
+        }
+    }
+}
+
+fn embed(name: &str, ptx: &Path, kernels: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let out = PathBuf::from(
+        env::var_os("OUT_DIR").ok_or("cargo does not set OUT_DIR: this is no build script")?,
+    );
+    let mut module = format!("gridstride_runtime::device::Module::new(\"{name}\", &[\n");
+    for (architecture, file) in images(name, ptx)? {
+        let file = source(name, &architecture, file, kernels, &out)?;
+        if env::var_os("CARGO_FEATURE_CUDA").is_some() {
+            let image = compressed(&file, &out)?;
+            writeln!(
+                module,
+                "gridstride_runtime::device::Image::compressed(\"{architecture}\", include_bytes!({image:?})),"
+            )
+            .expect("a string takes all");
+        }
+    }
+    module += "])\n";
+    write(&out.join("module.rs"), module.as_bytes())
+}
+
+/// Returns the architectures of the checked-in PTX of a kernel crate, and their files.
+fn images(name: &str, ptx: &Path) -> Result<Vec<(String, PathBuf)>, String> {
+    println!("cargo::rerun-if-changed={}", ptx.display());
+    let unreadable = |error| format!("cannot list {}: {error}", ptx.display());
+    let mut images = Vec::new();
+    for entry in fs::read_dir(ptx).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let image = (file.split_once('.')).filter(|(crate_name, _)| *crate_name == name);
+        if let Some(architecture) = image.and_then(|(_, ending)| ending.strip_suffix(".ptx")) {
+            images.push((architecture.to_owned(), path));
+        }
+    }
+    if images.is_empty() {
+        return Err(format!("there is no PTX of {name} in {}", ptx.display()));
+    }
+    images.sort();
+    Ok(images)
+}
+
+/// Returns a copy of a PTX file that is compressed in the format of zlib.
+fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
+    let target = out
+        .join(ptx.file_name().unwrap_or_default())
+        .with_added_extension("zlib");
+    let text = fs::read(ptx).map_err(|error| format!("cannot read {}: {error}", ptx.display()))?;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
+    write(&target, &bytes.expect("memory takes all"))?;
+    Ok(target)
+}
+
+fn write(path: &Path, contents: &[u8]) -> Result<(), String> {
+    fs::write(path, contents).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Returns the file to embed for an architecture: the checked-in one.
+#[cfg(not(feature = "build-ptx"))]
+fn source(
+    _name: &str,
+    _architecture: &str,
+    checked_in: PathBuf,
+    _kernels: &Path,
+    _out: &Path,
+) -> Result<PathBuf, String> {
+    Ok(checked_in)
+}
+
+/// Compiles a kernel crate for an architecture, and returns the file of its PTX.
+#[cfg(feature = "build-ptx")]
+fn source(
+    name: &str,
+    architecture: &str,
+    _checked_in: PathBuf,
+    kernels: &Path,
+    out: &Path,
+) -> Result<PathBuf, String> {
+    if !kernels.join("Cargo.toml").exists() {
+        return Err(format!(
+            "the feature `build-ptx` compiles {}, which the published crate does not carry: use the repository, \
+             or build without the feature",
+            kernels.display()
+        ));
+    }
+    let sentence = |error: cuda_builder::BuildError| error.to_string();
+    let file = out.join(format!("{name}.{architecture}.ptx"));
+    let build = cuda_builder::CudaBuilder::new(kernels)
+        .arch(
+            architecture
+                .parse::<cuda_builder::Arch>()
+                .map_err(sentence)?,
+        )
+        .target_dir(out.join("device"))
+        .copy_to(&file)
+        .build()
+        .map_err(sentence)?;
+    for source in build.sources.files {
+        println!("cargo::rerun-if-changed={}", source.display());
+    }
+    Ok(file)
+}

@@ -1,0 +1,215 @@
+//! Sketches of sliding windows, each against the reference of its letters.
+
+use gridstride::tensor_sketch::{Entry, Form, Tables, TensorSketch};
+use gridstride::{Device, Error};
+use ndarray::{Array1, Array2, ArrayView1, array, s};
+
+use super::{Reference, codes};
+use test_support::{self, assert_error, devices, fails, least_memory, several, with_kernels};
+
+/// Compares every `every`-th window, and the last one, with the reference. Returns the normalised
+/// sketches in `f64` of each device.
+fn check(
+    tables: &Tables,
+    text: &[u8],
+    width: usize,
+    stride: usize,
+    every: usize,
+) -> Vec<(Device, Array2<f64>)> {
+    let count = match text.len() >= width {
+        true => (text.len() - width) / stride + 1,
+        false => 0,
+    };
+    let sampled = (0..count).step_by(every).chain(count.checked_sub(1));
+    let references: Vec<_> = sampled
+        .map(|i| {
+            let window = ArrayView1::from(&text[i * stride..][..width]);
+            // Two products for each letter on its way to the ends, at most, and a few more.
+            let reference = Reference::new(tables, window).after_products(2 * width + 64);
+            (i, reference)
+        })
+        .collect();
+    let on_device = |device: Device| {
+        let [_, normalized] = [false, true].map(|normalize| {
+            let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
+            let single = sketcher.windows(&device, text.into(), width, stride);
+            check_all(&single.unwrap(), count, &references, normalize);
+            let double = sketcher.double();
+            let double = double.windows(&device, text.into(), width, stride).unwrap();
+            check_all(&double, count, &references, normalize);
+            double
+        });
+        (device, normalized)
+    };
+    devices().into_iter().map(on_device).collect()
+}
+
+fn check_all<T: Entry>(
+    sketches: &Array2<T>,
+    count: usize,
+    references: &[(usize, Reference)],
+    normalize: bool,
+) {
+    assert_eq!(sketches.nrows(), count);
+    for (i, reference) in references {
+        reference.check_last_row(sketches.row(*i), normalize, Form::Fourier);
+    }
+}
+
+#[test]
+fn every_width_and_stride_of_a_short_text() {
+    let longest = if common::small() { 8 } else { 17 };
+    for t in [1, 2, 4] {
+        let tables = Tables::from_seed(4, t, 12, 5).unwrap();
+        let text = codes(longest, 4, 7);
+        for width in 1..=longest + 2 {
+            for stride in 1..=longest + 2 {
+                check(&tables, &text, width, stride, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shape() {
+    for t in 1..=8 {
+        for (i, dim) in [1, 2, 3, 31, 33, 96].into_iter().enumerate() {
+            // Each length of tuples, and each dimension.
+            if common::small() && i != t % 6 {
+                continue;
+            }
+            let alphabet_size = [4, 1, 20, 2, 256][(i + t) % 5];
+            let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
+            let text = codes(150, alphabet_size, t as u64);
+            for (width, stride) in [(50, 7), (49, 7), (20, 1), (10, 9), (40, 40), (6, 11)] {
+                check(&tables, &text, width, stride, 5);
+            }
+        }
+    }
+}
+
+/// Windows of several runs of strides, whose numbers have none, one and several factors, with and
+/// without a rest and heads; the last run is not full.
+#[test]
+fn several_runs() {
+    let lengths = if common::small() { 2..=4 } else { 1..=8 };
+    for t in lengths {
+        let tables = Tables::from_seed(4, t, 5, t as u64).unwrap();
+        let text = codes(1300, 4, t as u64);
+        for (width, stride) in [(100, 1), (333, 1), (1000, 1), (202, 2), (667, 2), (1001, 2)] {
+            let count = (text.len() - width) / stride + 1;
+            check(&tables, &text, width, stride, count.div_ceil(7));
+        }
+    }
+}
+
+/// Windows of several runs of steps, and steps of several chunks.
+#[test]
+fn long_texts() {
+    if common::small() {
+        eprintln!("skipped: it takes 100 000 letters");
+        return;
+    }
+    let tables = Tables::from_seed(4, 3, 24, 5).unwrap();
+    let text = codes(100_000, 4, 7);
+    let many = codes(200_000, 4, 8);
+    // More windows than are worked on together.
+    check(&tables, &many, 7, 3, 9001);
+    for (width, stride) in [
+        (1000, 1),
+        (5000, 3),
+        (99_000, 1),
+        (50_000, 70),
+        (100_000, 1),
+        (100_000, 99_999),
+        (40_000, 20_000),
+        (40_001, 20_000),
+        (70_000, 34_999),
+        (30_000, 33_333),
+    ] {
+        let count = (text.len() - width) / stride + 1;
+        check(&tables, &text, width, stride, count.div_ceil(4));
+    }
+}
+
+/// Partitions end where runs of strides do, so all windows are products of the same matrices.
+#[test]
+fn partitions_of_long_windows_have_the_same_bits() {
+    let longest = if common::small() { 300 } else { 1000 };
+    let tables = Tables::from_seed(4, 3, 5, 5).unwrap();
+    let text = codes(2 * longest + 999, 4, 7);
+    for device in with_kernels() {
+        for normalize in [false, true] {
+            let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
+            for (width, stride) in [(longest, 1), (longest - 1, 2), (longest / 3, 7), (50, 60)] {
+                let windows = |on: &[Device]| {
+                    let sketches = sketcher.windows(on, text[..].into(), width, stride)?;
+                    Ok(sketches.mapv(f32::to_bits))
+                };
+                let whole = windows(std::slice::from_ref(&device)).unwrap();
+                for count in [2, 3, 5] {
+                    assert_eq!(windows(&several(&device, count)).unwrap(), whole);
+                }
+                let least = least_memory(&device, |limited| windows(std::slice::from_ref(limited)));
+                for limit in [least, 2 * least] {
+                    let limited = [device.with_memory_limit(limit)];
+                    assert_eq!(windows(&limited).unwrap(), whole, "{limit} bytes");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_drift_after_a_million_steps() {
+    if common::small() {
+        eprintln!("skipped: it takes a million letters");
+        return;
+    }
+    let tables = Tables::from_seed(4, 2, 8, 5).unwrap();
+    let text = codes(1_000_100, 4, 7);
+    let sketches = check(&tables, &text, 100, 1, 90_909);
+    let sketcher = TensorSketch::new(tables).normalize(true).double();
+    for (device, all) in sketches {
+        let last = sketcher.windows(&device, text[1_000_000..].into(), 100, 1);
+        let error = (&all.row(1_000_000) - &last.unwrap().row(0)).mapv(f64::abs);
+        assert!(error.iter().all(|&error| error < 1e-14), "{error}");
+    }
+}
+
+#[test]
+fn views_with_any_strides() {
+    let sketcher = TensorSketch::new(Tables::from_seed(4, 3, 33, 4).unwrap());
+    let codes = Array1::from(codes(90, 4, 5));
+    for device in devices() {
+        for view in [codes.slice(s![..;-1]), codes.slice(s![3..;2])] {
+            let packed = Array1::from(view.to_vec());
+            let [found, expected] =
+                [view, packed.view()].map(|view| sketcher.windows(&device, view, 11, 3).unwrap());
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn what_is_refused() {
+    let tables = Tables::new(Array2::zeros((2, 8)).view(), Array2::ones((2, 8)).view(), 1).unwrap();
+    let sketcher = TensorSketch::new(tables);
+    for device in devices() {
+        let windows =
+            |text: &[u8], width, stride| sketcher.windows(&device, text.into(), width, stride);
+        fails(windows(&[0; 9], 0, 1), &["the width of windows is 0"]);
+        fails(windows(&[0; 9], 1, 0), &["the stride of windows is 0"]);
+        let error = windows(&[0, 1, 2], 5, 1);
+        assert_error!(&error, Error::InvalidInput { index: Some(2), .. });
+        fails(error, &["windows: the code at position 2 is 2"]);
+        let none = sketcher.windows(&device, array![0, 1].view(), usize::MAX, usize::MAX);
+        assert_eq!(none.unwrap().dim(), (0, 1));
+        if !common::small() {
+            // C(300 000, 8) is 1.6e39.
+            let error = sketcher.windows(&device, Array1::zeros(300_001).view(), 300_000, 1);
+            assert_error!(&error, Error::Overflow { .. });
+            fails(error, &["the sketch of window 0 "]);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! User-defined aggregates.
+
+use std::any::type_name;
+use std::fmt;
+use std::sync::Arc;
+
+use cuda_std::{DeviceParam, DeviceSliceMut};
+use gridstride_runtime::device::{LaunchConfig, Module};
+use gridstride_runtime::{Device, Error, Result};
+use time_series_kernels::{
+    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units,
+};
+
+/// An [`Aggregate`], and the kernels that compute it on GPUs and in the simulator.
+///
+/// The folder `examples/custom_aggregate` of the repository shows one with its kernel crate.
+///
+/// ```
+/// use gridstride::Device;
+/// use gridstride::time_series::{Aggregate, TimeBuckets, Custom, Point};
+/// use ndarray::array;
+///
+/// /// Σ vᵢ²: the energy of a signal.
+/// #[derive(Clone, Copy)]
+/// struct Energy;
+///
+/// impl Aggregate for Energy {
+///     type State = f64;
+///     type Output = f64;
+///     fn empty(&self) -> f64 { 0.0 }
+///     fn push(&self, energy: f64, point: Point) -> f64 { energy + point.value * point.value }
+///     fn merge(&self, earlier: f64, later: f64) -> f64 { earlier + later }
+///     fn finish(&self, energy: f64) -> f64 { energy }
+/// }
+///
+/// let (timestamps, values) = (array![0, 1, 9], array![1.0, 2.0, 3.0]);
+/// let energy = Custom::new(Energy);
+/// let found = TimeBuckets::every(5)
+///     .custom(&Device::cpu(), &energy, timestamps.view(), values.view())?;
+/// assert_eq!(found.results(), array![5.0, 9.0]);
+/// # Ok::<(), gridstride::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Custom<A: Aggregate> {
+    pub(super) aggregate: A,
+    launches: Option<Arc<dyn Launches<A>>>,
+}
+
+impl<A: Aggregate> Custom<A> {
+    /// Returns an aggregate for the CPU only.
+    pub fn new(aggregate: A) -> Custom<A> {
+        Custom {
+            aggregate,
+            launches: None,
+        }
+    }
+
+    /// Returns an aggregate for all devices, with the kernels that
+    /// [`aggregate_kernels!`](https://docs.rs/gridstride_time_series_kernels) makes, and the module
+    /// that has their PTX.
+    pub fn with_kernels(
+        aggregate: A,
+        module: &'static Module,
+        kernels: &'static Kernels<A>,
+    ) -> Custom<A>
+    where
+        A: DeviceParam + Send + Sync,
+    {
+        Custom {
+            aggregate,
+            launches: Some(Arc::new(CustomKernels {
+                aggregate,
+                module,
+                kernels,
+            })),
+        }
+    }
+
+    /// Returns the kernels. Fails if there are none.
+    pub(super) fn launches(&self, device: &Device) -> Result<&dyn Launches<A>> {
+        self.launches.as_deref().ok_or_else(|| Error::Unavailable {
+            device: device.to_string(),
+            reason: "it runs kernels, and the aggregate has none: use Custom::with_kernels".into(),
+        })
+    }
+}
+
+impl<A: Aggregate> fmt::Debug for Custom<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels = match self.launches {
+            Some(_) => "with kernels",
+            None => "for the CPU only",
+        };
+        write!(f, "Custom<{}>({kernels})", type_name::<A>())
+    }
+}
+
+/// Which tiles a launch aggregates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// Those with short buckets.
+    Short,
+    /// Those that a launch for short buckets left out.
+    LeftOut,
+}
+
+/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
+pub enum Step<V, S> {
+    Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
+    Join(Which, Units, Join<S>),
+}
+
+/// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
+/// not be a parameter of kernels.
+pub trait Launches<A: Aggregate>: Send + Sync {
+    /// # Safety
+    /// As for the kernel.
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()>;
+}
+
+/// An aggregate with its kernels.
+pub struct CustomKernels<A: Aggregate> {
+    pub aggregate: A,
+    pub module: &'static Module,
+    pub kernels: &'static Kernels<A>,
+}
+
+impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        config: LaunchConfig,
+        step: Step<f64, A::State>,
+        results: DeviceSliceMut<A::Output>,
+    ) -> Result<()> {
+        let aggregate = Parameter::new(self.aggregate);
+        // SAFETY: the caller keeps the kernels' contracts.
+        unsafe {
+            match step {
+                Step::Reduce(_, points, reports, buckets, states) => {
+                    let arguments = (aggregate, points, reports, buckets, states, results);
+                    device.launch(self.module, self.kernels.reduce(), config, arguments)
+                }
+                Step::Join(_, units, states) => {
+                    let arguments = (aggregate, units, states, results);
+                    device.launch(self.module, self.kernels.join(), config, arguments)
+                }
+            }
+        }
+    }
+}
