@@ -127,7 +127,7 @@ fn other_pointers_are_refused() {
 }
 
 /// A module without the static.
-static OTHER_MODULE: Module = module!("stream", "stream", "sm_70");
+static OTHER_MODULE: Module = module!("stream", "kernels-gpu/ptx/stream", "sm_70");
 
 #[test]
 fn a_module_without_the_static_is_named() {

@@ -42,7 +42,7 @@ use gridstride::device::{Buffer, LaunchConfig, Module};
 
 static MODULE: Module = module!(
     "cuda_std_tests",
-    "cuda_std_tests",
+    "kernels-gpu/ptx/cuda_std_tests",
     "sm_70",
     "sm_80",
     "sm_90a"
@@ -50,7 +50,7 @@ static MODULE: Module = module!(
 
 /// The kernels with the same instructions on all architectures, which are in the PTX of the oldest
 /// one alone.
-static COMMON: Module = module!("cuda_std_tests", "cuda_std_tests", "sm_70");
+static COMMON: Module = module!("cuda_std_tests", "kernels-gpu/ptx/cuda_std_tests", "sm_70");
 
 /// Returns the devices that run kernels and whose compute capability has the instructions of a
 /// test. Says on stderr which devices are skipped.

@@ -22,7 +22,7 @@ unsafe fn missing(values: DeviceSliceMut<u32>) {
     unsafe { values.set(values.len(), 0) };
 }
 
-static MODULE: Module = module!("device_test", "cuda_std_tests", "sm_70");
+static MODULE: Module = module!("device_test", "kernels-gpu/ptx/cuda_std_tests", "sm_70");
 
 fn add(device: &Device, values: &mut gridstride::device::Buffer<u32>, amount: u32) {
     let config = LaunchConfig::for_len(values.len(), 256);

@@ -24,7 +24,11 @@ use rayon::prelude::*;
 
 use crate::common::{assert_error, devices, fails_with, module, simulator, with_kernels};
 
-static MODULE: Module = module!("device_graph_test", "cuda_std_tests", "sm_70");
+static MODULE: Module = module!(
+    "device_graph_test",
+    "kernels-gpu/ptx/cuda_std_tests",
+    "sm_70"
+);
 
 fn add(values: &mut Buffer<u32>, amount: u32) -> Result<()> {
     let device = values.device().clone();

@@ -7,7 +7,7 @@ use gridstride::{Device, Error};
 
 use crate::common::{assert_error, module, simulator, with_kernels};
 
-static MODULE: Module = module!("occupancy_test", "cuda_std_tests", "sm_70");
+static MODULE: Module = module!("occupancy_test", "kernels-gpu/ptx/cuda_std_tests", "sm_70");
 
 /// A kernel for blocks of one shape, which runs nowhere.
 #[kernel(block = (48, 2))]

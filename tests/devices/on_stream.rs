@@ -15,7 +15,11 @@ use ndarray::{Array2, array};
 use crate::common::cuda;
 use crate::common::{assert_error, devices, fails_with, module, simulator, small, with_kernels};
 
-static MODULE: Module = module!("device_on_stream_test", "cuda_std_tests", "sm_70");
+static MODULE: Module = module!(
+    "device_on_stream_test",
+    "kernels-gpu/ptx/cuda_std_tests",
+    "sm_70"
+);
 
 /// Adds on the handle's stream.
 fn add(device: &Device, values: &mut Buffer<u32>, amount: u32) {

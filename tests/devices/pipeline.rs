@@ -15,7 +15,7 @@ use crate::common::{
     NO_DEVICE, assert_error, devices, fails, fails_with, module, several, small, with_kernels,
 };
 
-static MODULE: Module = module!("pipeline_test", "stream", "sm_70");
+static MODULE: Module = module!("pipeline_test", "kernels-gpu/ptx/stream", "sm_70");
 
 /// Numbers of all sizes.
 fn numbers(count: usize, seed: u32) -> Array1<i32> {

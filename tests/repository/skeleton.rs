@@ -1,19 +1,25 @@
 //! The one way through the host code of all kernels, calls → input → dispatch → partition → cpu or
-//! gpu, as rules about which file of `src` imports which.
+//! gpu, as rules about which file of a kernel's crate imports which.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use crate::safety::sources;
 
-const KERNELS: [&str; 6] = [
-    "box_overlap",
-    "distances",
-    "edit_distance",
-    "matmul",
-    "tensor_sketch",
-    "time_series",
-];
+/// Returns the kernels: the crates with a `dispatch.rs`.
+fn kernels() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let mut kernels = Vec::new();
+    for entry in fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path();
+        if path.join("src/dispatch.rs").exists() {
+            kernels.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    assert!(kernels.len() >= 7, "{kernels:?}");
+    kernels
+}
 
 /// Files or folders with a place in the order, and those that they must not import. All other files
 /// of a kernel are concepts that any file may import, so that they import none of these.
@@ -112,7 +118,7 @@ fn without_tests(tokens: &[String]) -> Vec<String> {
 
 type ItemPath = Vec<String>;
 
-/// A file of `src`, with the module that it is.
+/// A file of a crate, with the module that it is.
 struct File {
     path: String,
     tokens: Vec<String>,
@@ -197,12 +203,16 @@ impl File {
     }
 }
 
-/// The files of `src` by their modules.
+/// The files of a crate by their modules.
 struct Files(BTreeMap<ItemPath, File>);
 
 impl Files {
-    fn read() -> Files {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    /// Reads the sources of `crates/<name>`. The paths of the files begin with the name.
+    fn read(name: &str) -> Files {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("crates")
+            .join(name)
+            .join("src");
         let mut files = BTreeMap::new();
         sources(&root, &root, &mut |path, source| {
             let mut module: ItemPath = path
@@ -212,7 +222,7 @@ impl Files {
                 .collect();
             module.pop_if(|last| last == "mod" || last == "lib");
             if module.last().is_none_or(|last| last != "tests") {
-                files.insert(module, File::new(path, source));
+                files.insert(module, File::new(&format!("{name}/{path}"), source));
             }
         });
         Files(files)
@@ -279,58 +289,51 @@ impl Files {
     }
 }
 
-/// Returns the kernel of a module and its role, the last of its names that is one.
-fn place(module: &[String]) -> Option<(&str, Option<&'static str>)> {
-    let kernel = KERNELS
-        .into_iter()
-        .find(|kernel| module.first().is_some_and(|first| first == kernel))?;
-    let role = |name: &String| {
-        ROLES
-            .iter()
-            .find(|(role, _)| role == name)
-            .map(|(role, _)| *role)
-    };
-    Some((kernel, module.iter().rev().find_map(role)))
+/// Returns the role of a module, the last of its names that is one.
+fn role(module: &[String]) -> Option<&'static str> {
+    let role = |name: &String| ROLES.iter().find(|(role, _)| role == name);
+    let (role, _) = module.iter().rev().find_map(role)?;
+    Some(*role)
+}
+
+/// Calls `visit` with each file of each kernel.
+fn each_file(mut visit: impl FnMut(&Files, &[String], &File)) {
+    for kernel in kernels() {
+        let files = Files::read(&kernel);
+        for (module, file) in &files.0 {
+            visit(&files, module, file);
+        }
+    }
 }
 
 #[test]
 fn kernels_import_in_one_direction() {
-    let files = Files::read();
     let mut wrong = Vec::new();
-    for (module, file) in &files.0 {
-        let Some((_, role)) = place(module) else {
-            continue;
-        };
-        let is_list = role.is_none() && file.path.ends_with("mod.rs");
-        let all: Vec<_> = ROLES
-            .iter()
-            .map(|(role, _)| *role)
-            .filter(|role| *role != "input")
-            .collect();
-        let refused = match role {
-            None => &all,
+    each_file(|files, module, file| {
+        let role_here = role(module);
+        let is_list = file.path.ends_with("mod.rs") || file.path.ends_with("lib.rs");
+        if role_here.is_none() && is_list {
+            return;
+        }
+        let of_concepts = ["calls", "dispatch", "partition", "cpu", "gpu"];
+        let refused = match role_here {
+            None => &of_concepts[..],
             Some(role) => ROLES.iter().find(|(other, _)| *other == role).unwrap().1,
         };
         for other in files.imports(module) {
-            let Some((_, Some(other_role))) = place(&other) else {
-                continue;
-            };
-            if refused.contains(&other_role) && !is_list {
+            if role(&other).is_some_and(|role| refused.contains(&role)) {
                 wrong.push(format!("{} imports {}", file.path, files.0[&other].path));
             }
         }
-    }
+    });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn only_dispatch_asks_for_the_kind_of_a_device_and_only_input_makes_errors_of_arguments() {
-    let files = Files::read();
     let mut wrong = Vec::new();
-    for (module, file) in &files.0 {
-        let Some((_, role)) = place(module) else {
-            continue;
-        };
+    each_file(|_, module, file| {
+        let role = role(module);
         if role != Some("dispatch") && file.has(&["DeviceKind"]) {
             wrong.push(format!("{} has DeviceKind", file.path));
         }
@@ -342,30 +345,32 @@ fn only_dispatch_asks_for_the_kind_of_a_device_and_only_input_makes_errors_of_ar
                 wrong.push(format!("{} makes an Error::{name}", file.path));
             }
         }
-    }
+    });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn no_files_import_each_other() {
-    let files = Files::read();
-    let imports: BTreeMap<_, _> = (files.0.keys())
-        .map(|module| (module, files.imports(module)))
-        .collect();
     let mut circles = Vec::new();
-    for (module, direct) in &imports {
-        for other in direct {
-            let (mut seen, mut next) = (BTreeSet::new(), vec![other]);
-            while let Some(reached) = next.pop() {
-                if seen.insert(reached) {
-                    next.extend(&imports[reached]);
+    for kernel in kernels() {
+        let files = Files::read(&kernel);
+        let imports: BTreeMap<_, _> = (files.0.keys())
+            .map(|module| (module, files.imports(module)))
+            .collect();
+        for (module, direct) in &imports {
+            for other in direct {
+                let (mut seen, mut next) = (BTreeSet::new(), vec![other]);
+                while let Some(reached) = next.pop() {
+                    if seen.insert(reached) {
+                        next.extend(&imports[reached]);
+                    }
                 }
-            }
-            if seen.contains(module) {
-                circles.push(format!(
-                    "{} imports {}",
-                    files.0[*module].path, files.0[other].path
-                ));
+                if seen.contains(module) {
+                    circles.push(format!(
+                        "{} imports {}",
+                        files.0[*module].path, files.0[other].path
+                    ));
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::cargo::{self, Program};
 use crate::table::Table;
-use crate::{Result, workspace};
+use crate::{Result, kernels, workspace};
 
 /// The bundle has to stay small enough to be sent around.
 const LIMIT: u64 = 64 << 20;
@@ -100,8 +100,15 @@ pub fn gather() -> Result<()> {
 /// All programs, stripped.
 fn build() -> Result<Vec<Program>> {
     let mut programs = Vec::new();
+    let hosts: Vec<_> = (kernels::host_crates()?.iter())
+        .map(|name| format!("--package=gridstride_{name}"))
+        .collect();
     for (arguments, kinds) in PARTS {
-        let built = cargo::build(arguments, true)?;
+        let mut arguments = arguments.to_vec();
+        if arguments[0] == "test" {
+            arguments.extend(hosts.iter().map(String::as_str));
+        }
+        let built = cargo::build(&arguments, true)?;
         programs.extend(
             built
                 .into_iter()

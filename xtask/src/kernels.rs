@@ -69,9 +69,21 @@ pub fn find(names: &[String]) -> Result<Vec<Kernels>> {
 }
 
 /// The folders that hold checked-in PTX.
-pub fn ptx_folders() -> Vec<PathBuf> {
-    let custom = CUSTOM.map(|(_, _, ptx)| workspace().join(ptx));
-    [folder().join("ptx")].into_iter().chain(custom).collect()
+pub fn ptx_folders() -> Result<Vec<PathBuf>> {
+    let mut folders: Vec<_> = all_folders()?.into_iter().map(|(_, _, ptx)| ptx).collect();
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
+}
+
+/// The folder of the PTX of a kernel crate under kernels-gpu: beside the crate that launches the
+/// kernels, or without one in `kernels-gpu/ptx`.
+fn ptx_of(name: &str) -> PathBuf {
+    let host = workspace().join("crates").join(name);
+    match host.is_dir() {
+        true => host.join("ptx"),
+        false => folder().join("ptx"),
+    }
 }
 
 /// The name of each kernel crate, its folder and that of its PTX.
@@ -88,11 +100,27 @@ fn all_folders() -> Result<Vec<(String, PathBuf, PathBuf)>> {
         let path = entry?.path();
         if path.join("Cargo.toml").is_file() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            folders.push((name.into_owned(), path, folder().join("ptx")));
+            let ptx = ptx_of(&name);
+            folders.push((name.into_owned(), path, ptx));
         }
     }
     folders.sort();
     Ok(folders)
+}
+
+/// The names of the crates that launch the kernels of gridstride, with their tests: a folder and a
+/// test program of the same name in each.
+pub fn host_crates() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(workspace().join("crates"))? {
+        let path = entry?.path();
+        if path.join("src/dispatch.rs").is_file() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            names.push(name.into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The folder of the kernel crates.

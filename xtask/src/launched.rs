@@ -6,15 +6,21 @@ use std::path::Path;
 
 use cuda_builder::Record;
 
-use crate::{Result, kernels};
+use crate::{Result, kernels, workspace};
 
 /// Fails unless all kernels of the checked-in PTX are in `file`, to which tests with the variable
 /// `GRIDSTRIDE_LAUNCHED` append the names of the kernels that they launch.
 pub fn check(file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let launched: BTreeSet<&str> = text.lines().collect();
-    let record = Record::load(&kernels::folder().join("ptx/record.toml"))?;
-    let missing = missing(&record, &launched);
+    let mut records = Vec::new();
+    for folder in kernels::ptx_folders()? {
+        // Programs run the kernels of the examples.
+        if !folder.starts_with(workspace().join("examples")) {
+            records.push(Record::load(&folder.join("record.toml"))?);
+        }
+    }
+    let missing = missing(&records, &launched);
     if missing.is_empty() {
         println!("tests have launched all kernels");
         return Ok(());
@@ -29,11 +35,11 @@ pub fn check(file: &Path) -> Result<()> {
 
 /// The kernels of each crate that are not among the `launched`.
 fn missing<'a>(
-    record: &'a Record,
+    records: &'a [Record],
     launched: &BTreeSet<&str>,
 ) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let mut missing: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    for (name, record) in record.crates() {
+    for (name, record) in records.iter().flat_map(Record::crates) {
         let kernels = record.ptx.values().flat_map(|ptx| ptx.barriers.keys());
         // The record has one entry for all called functions. Its name, unlike a kernel's, has a space.
         let kernels = kernels.filter(|name| !name.contains(' '));
@@ -64,9 +70,9 @@ mod tests {
             ptx: BTreeMap::from([("sm_70".to_owned(), ptx)]),
         };
         let text = toml::to_string(&BTreeMap::from([("sums", of_crate)])).unwrap();
-        let record: Record = toml::from_str(&text).unwrap();
+        let records: [Record; 1] = [toml::from_str(&text).unwrap()];
         let expected = BTreeMap::from([("sums", BTreeSet::from(["two"]))]);
-        assert_eq!(missing(&record, &BTreeSet::from(["one"])), expected);
-        assert!(missing(&record, &BTreeSet::from(["one", "two"])).is_empty());
+        assert_eq!(missing(&records, &BTreeSet::from(["one"])), expected);
+        assert!(missing(&records, &BTreeSet::from(["one", "two"])).is_empty());
     }
 }

@@ -45,7 +45,7 @@ pub fn rebuild(names: &[String]) -> Result<()> {
     }
     fail_with(&failures)?;
     let all = kernels::find(&[])?;
-    for folder in kernels::ptx_folders() {
+    for folder in kernels::ptx_folders()? {
         let names: Vec<String> = all
             .iter()
             .filter(|kernels| kernels.ptx == folder)

@@ -20,7 +20,7 @@ pub fn assemble_all(gpus: &[Arch]) -> Result<()> {
     }
     let gpus = if gpus.is_empty() { &known[..] } else { gpus };
     let mut files = Vec::new();
-    for folder in kernels::ptx_folders() {
+    for folder in kernels::ptx_folders()? {
         let found = checked_in(&folder)?;
         if found.is_empty() {
             return Err(format!("there is no PTX in {}", folder.display()).into());

@@ -2,15 +2,23 @@
 
 use std::path::PathBuf;
 
-use crate::{Result, cargo, workspace};
+use crate::{Result, cargo, kernels, workspace};
 
 /// The packages whose tests run kernels, with cargo's arguments for their test programs.
-const TESTS: [(&str, &str); 3] = [
-    ("gridstride_simt", "--test race"),
-    ("gridstride", "--lib --test kernels --test cuda_std"),
-    // The kernels of the ladders.
-    ("gridstride_learn", "--bin gridstride_learn"),
-];
+fn tests() -> Result<Vec<(String, &'static str)>> {
+    let hosts = kernels::host_crates()?;
+    let hosts = hosts
+        .iter()
+        .map(|name| (format!("gridstride_{name}"), "--lib --tests"));
+    let others = [
+        ("gridstride_simt", "--test race"),
+        ("gridstride", "--test kernels --test cuda_std"),
+        // The kernels of the ladders.
+        ("gridstride_learn", "--bin gridstride_learn"),
+    ];
+    let others = others.map(|(name, programs)| (name.to_owned(), programs));
+    Ok(others.into_iter().chain(hosts).collect())
+}
 
 /// The variables with which cargo compiles for the race detector.
 pub fn environment() -> [(&'static str, PathBuf); 2] {
@@ -25,7 +33,8 @@ pub fn environment() -> [(&'static str, PathBuf); 2] {
 /// Runs tests whose names contain one of `filters`, all without any; `package`: only those of one
 /// package.
 pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
-    let packages = TESTS.iter().map(|(name, _)| *name);
+    let tests = tests()?;
+    let packages = tests.iter().map(|(name, _)| name.as_str());
     if let Some(package) = package
         && !packages.clone().any(|name| name == package)
     {
@@ -33,13 +42,24 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         return Err(format!("no tests of {package} run kernels, but those of {known} do").into());
     }
     let mut count = 0;
-    for (name, programs) in TESTS {
-        if package.is_some_and(|package| package != name) {
+    for (name, programs) in &tests {
+        let features = match programs.contains("--lib") {
+            // The crates of kernels leave the devices to the runtime.
+            true => "gridstride_runtime/race-detector",
+            false => "race-detector",
+        };
+        if package.is_some_and(|package| package != *name) {
             continue;
         }
         let mut command = cargo::command();
         command
-            .args(["test", "-p", name, "--features", "race-detector"])
+            .args([
+                "test",
+                "-p",
+                name,
+                "--features",
+                "gridstride_runtime/race-detector",
+            ])
             .args(programs.split(' '))
             .arg("--")
             .args(filters)

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use crate::Result;
 use crate::models::finish;
+use crate::{Result, kernels};
 
 /// Cargo passes flags to build scripts too, unless a target is named.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -29,6 +29,9 @@ pub fn run(sanitizer: Sanitizer, filters: &[String]) -> Result<()> {
     cargo
         .args(["run", "nightly", "cargo", "test", "--target", TARGET])
         .args("--package gridstride --test kernels --test devices".split(' '));
+    for name in kernels::host_crates()? {
+        cargo.args(["--package", &format!("gridstride_{name}"), "--test", &name]);
+    }
     if sanitizer == Sanitizer::Thread {
         // Locks of a standard library without the sanitizer order nothing for it.
         cargo.arg("-Zbuild-std");

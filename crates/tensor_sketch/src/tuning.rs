@@ -393,7 +393,7 @@ mod tests {
     }
 
     /// The shapes of the test `every_kernel_of_the_direct_form` in
-    /// tests/kernels/tensor_sketch/accuracy.rs, and the usual shape.
+    /// tests/tensor_sketch/accuracy.rs, and the usual shape.
     #[test]
     fn every_direct_kernel_is_chosen_and_tested() {
         let tuples = [4, 4, 4, 4, 1, 8, 5, 4, 8, 8];
@@ -449,7 +449,7 @@ mod tests {
     }
 
     /// The alphabets of the test `every_kernel_of_the_fourier_form` in
-    /// tests/kernels/tensor_sketch/accuracy.rs.
+    /// tests/tensor_sketch/accuracy.rs.
     #[test]
     fn every_kernel_is_chosen_and_tested() {
         fn check<N: Number>(tuple: u32, shared: u32) {

@@ -216,14 +216,15 @@ macro_rules! assert_error {
     };
 }
 
-/// A module of checked-in PTX: its name, the kernel crate, and the architectures.
+/// A module of checked-in PTX: its name, the files in the package without their endings, and the
+/// architectures.
 #[macro_export]
 macro_rules! module {
-    ($name:literal, $crate_name:literal, $($arch:literal),*) => {
+    ($name:literal, $files:literal, $($arch:literal),*) => {
         gridstride::device::Module::new($name, &[$(gridstride::device::Image::new(
             $arch,
             include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"), "/kernels-gpu/ptx/", $crate_name, ".", $arch, ".ptx"
+                env!("CARGO_MANIFEST_DIR"), "/", $files, ".", $arch, ".ptx"
             )),
         )),*])
     };

@@ -30,7 +30,11 @@ use ndarray::{Array1, Array2, array};
 
 use crate::common::{fails, in_own_process, module};
 
-static MODULE: Module = module!("fake_driver_test", "cuda_std_tests", "sm_70");
+static MODULE: Module = module!(
+    "fake_driver_test",
+    "kernels-gpu/ptx/cuda_std_tests",
+    "sm_70"
+);
 
 /// Where the fake driver writes its calls.
 const LOG: &str = "FAKE_DRIVER_LOG";

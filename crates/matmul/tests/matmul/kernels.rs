@@ -12,7 +12,7 @@ use matmul_kernels::*;
 use super::tiles::has;
 use test_support::{Random, gamma, module, with_kernels};
 
-pub static MODULE: Module = module!("matmul", "matmul", "sm_70", "sm_80", "sm_90a");
+pub static MODULE: Module = module!("matmul", "ptx/matmul", "sm_70", "sm_80", "sm_90a");
 
 /// Numbers without a pattern, from -1 to 1 and exact in f32.
 pub fn random(seed: u64, count: usize) -> Vec<f64> {
