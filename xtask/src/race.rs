@@ -53,13 +53,7 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         }
         let mut command = cargo::command();
         command
-            .args([
-                "test",
-                "-p",
-                name,
-                "--features",
-                "gridstride_runtime/race-detector",
-            ])
+            .args(["test", "-p", name, "--features", features])
             .args(programs.split(' '))
             .arg("--")
             .args(filters)

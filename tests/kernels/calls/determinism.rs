@@ -1,6 +1,6 @@
 //! Compares results bit by bit where the table of the section "Determinism" of the guide's page
 //! `calls.md` says that they are the same. The tests read the table, so they fail if a call of
-//! `common::calls` has no row.
+//! `test_support::calls` has no row.
 //!
 //! `GRIDSTRIDE_TEST_RUNS` sets how often the simulator makes each call, each time under another
 //! schedule, for example 100.

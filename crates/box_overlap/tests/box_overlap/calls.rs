@@ -62,7 +62,7 @@ fn one_block_and_more<T: Number>() {
         (1024, 1),
         (1, 1024),
     ];
-    for device in common::with_kernels() {
+    for device in test_support::with_kernels() {
         for (rows1, rows2) in sizes {
             for extent in [30, 1000] {
                 let [set1, set2] = [(rows1, 3), (rows2, 4)]
@@ -296,7 +296,7 @@ fn no_boxes_and_few<T: Number>() {
 /// Rows of any length beside each other: none, 1, 17, 65 and more pairs than any buffer has places.
 fn many_pairs_in_a_row<T: Number>() {
     for device in devices() {
-        let count = if common::small() { 300 } else { 4200 };
+        let count = if test_support::small() { 300 } else { 4200 };
         let set2 = set(count, |i| ([i as i64, 0, 0], [i as i64, 10, 10]));
         let most = count as i64;
         let lengths = [0, 17, 1, 65, most, 0, 16, 64, 257, 15, 0, most - 1, 63];

@@ -10,20 +10,20 @@ use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps, reference};
 use ndarray::{Array2, ArrayView2};
 
-pub use test_support::boxes::*;
+use test_support::boxes::*;
 use test_support::{Random, is_slow};
 
-pub const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
+const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::BruteForce, Algorithm::Indexed];
 
 /// The algorithms to try on a device: where that is slow, for more boxes than one block of threads
 /// searches among, the two that `Auto` chooses from.
-pub fn algorithms(device: &Device, boxes: usize) -> &'static [Algorithm] {
+fn algorithms(device: &Device, boxes: usize) -> &'static [Algorithm] {
     let leaves_out_auto = is_slow(device) && boxes > 1024;
     &ALGORITHMS[usize::from(leaves_out_auto)..]
 }
 
 /// Coordinates to test.
-pub trait Number: Coordinate {
+trait Number: Coordinate {
     /// The same number, which is exact: whole ones below 2²⁴ in magnitude are in all types.
     fn from_whole(whole: i64) -> Self;
 
@@ -77,12 +77,12 @@ impl Number for i32 {
     }
 }
 
-pub fn numbers<T: Number>(whole: &Array2<i64>) -> Array2<T> {
+fn numbers<T: Number>(whole: &Array2<i64>) -> Array2<T> {
     whole.mapv(T::from_whole)
 }
 
 /// The pair of sets of the example: welds, and the segments of pipes between them.
-pub fn pipes(count: usize, seed: u64) -> [Array2<i64>; 2] {
+fn pipes(count: usize, seed: u64) -> [Array2<i64>; 2] {
     let mut random = Random(seed);
     let (mut starts, mut segments) = (Vec::new(), Vec::new());
     let mut start = [0; 3];
@@ -106,7 +106,7 @@ pub fn pipes(count: usize, seed: u64) -> [Array2<i64>; 2] {
 
 /// Compares the pairs of all [`algorithms`] with `expected`.
 #[track_caller]
-pub fn check<T: Number>(
+fn check<T: Number>(
     device: &Device,
     set1: ArrayView2<T>,
     set2: ArrayView2<T>,
@@ -123,12 +123,7 @@ pub fn check<T: Number>(
 
 /// Compares with the reference on one device, and returns the number of pairs.
 #[track_caller]
-pub fn check_on<T: Number>(
-    device: &Device,
-    set1: &Array2<T>,
-    set2: &Array2<T>,
-    what: &str,
-) -> usize {
+fn check_on<T: Number>(device: &Device, set1: &Array2<T>, set2: &Array2<T>, what: &str) -> usize {
     let expected = reference::overlaps(set1.view(), set2.view()).unwrap();
     check(device, set1.view(), set2.view(), &expected, what);
     expected.pair_count()
@@ -136,7 +131,7 @@ pub fn check_on<T: Number>(
 
 /// As [`check_on`], for the pairs of one set.
 #[track_caller]
-pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
+fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
     let expected = reference::self_overlaps(set.view()).unwrap();
     for &algorithm in algorithms(device, set.nrows()) {
         let search = BoxOverlap::new().algorithm(algorithm);
@@ -148,7 +143,7 @@ pub fn check_self<T: Number>(device: &Device, set: &Array2<T>, what: &str) {
 
 /// Compares row by row, so that a failure names the row.
 #[track_caller]
-pub fn assert_same<T: Number>(found: &Overlaps, expected: &Overlaps, what: &str) {
+fn assert_same<T: Number>(found: &Overlaps, expected: &Overlaps, what: &str) {
     let (name, rows) = (T::NAME, expected.len());
     assert_eq!(found.len(), rows, "{what}, {name}");
     for i in 0..rows {

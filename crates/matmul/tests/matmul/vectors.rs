@@ -197,10 +197,10 @@ fn the_products_of_ndarray() -> Result<()> {
 fn several_devices_compute_what_one_does() -> Result<()> {
     for n in [70, 4103] {
         let (a, v) = (random::<f32>((300, n), 1), vector::<f32>(n, 2));
-        for device in common::with_kernels() {
+        for device in test_support::with_kernels() {
             let expected = matmul(&device, a.view(), v.view())?;
             for count in [2, 3] {
-                let devices = common::several(&device, count);
+                let devices = test_support::several(&device, count);
                 let found = matmul(&devices, a.view(), v.view())?;
                 assert_eq!(found, expected, "{devices:?}");
             }

@@ -19,7 +19,11 @@ const DIMS: [usize; 13] = [1, 2, 3, 31, 32, 33, 64, 96, 97, 128, 255, 256, 1000]
 const MOST_WORK: usize = 1_000_000;
 
 fn lengths_around(powers: &[usize]) -> Vec<usize> {
-    let longest = if common::small() { 130 } else { usize::MAX };
+    let longest = if test_support::small() {
+        130
+    } else {
+        usize::MAX
+    };
     let lengths = powers.iter().flat_map(|power| power - 1..=power + 1);
     lengths.filter(|&length| length < longest).collect()
 }
@@ -29,7 +33,7 @@ fn lengths_around(powers: &[usize]) -> Vec<usize> {
 fn short_sequences_in_every_shape() {
     for (i, dim) in DIMS.into_iter().enumerate() {
         for t in 1..=8 {
-            if common::small() && (i + t) % 3 > 0 {
+            if test_support::small() && (i + t) % 3 > 0 {
                 continue;
             }
             let alphabet_size = ALPHABETS[(i + t) % ALPHABETS.len()];
@@ -64,7 +68,7 @@ fn long_sequences_in_some_shapes() {
 
 #[test]
 fn the_usual_shape_and_a_large_one() {
-    let n = if common::small() { 200 } else { 2049 };
+    let n = if test_support::small() { 200 } else { 2049 };
     for (t, dim) in [(4, 96), (4, 1000)] {
         let tables = Tables::from_seed(4, t, dim, 5).unwrap();
         check(&tables, &Sequences::from_iter([&codes(n, 4, 6)]));
@@ -88,7 +92,7 @@ fn every_kernel_of_the_direct_form() {
     ];
     for (t, dim) in shapes {
         let tables = Tables::from_seed(4, t, dim, 12).unwrap();
-        let longest = if common::small() { 10 } else { 45 };
+        let longest = if test_support::small() { 10 } else { 45 };
         let texts = [0, 3, longest].map(|n| codes(n, 4, n as u64));
         check_forms(&[Form::Direct], &tables, &texts.iter().collect());
     }
@@ -101,7 +105,7 @@ fn every_kernel_of_the_fourier_form() {
     let mut shapes: Vec<_> = (1..=8)
         .flat_map(|t| [3, 4, 6, 8, 16, 256].map(|alphabet_size| (alphabet_size, t, 33)))
         .collect();
-    if !common::small() {
+    if !test_support::small() {
         shapes.push((4, 8, 4096));
     }
     for (alphabet_size, t, dim) in shapes {
@@ -137,7 +141,7 @@ fn more_letters_than_a_segment() {
     let sketcher = TensorSketch::new(tables).form(Form::Fourier);
     for device in devices()
         .into_iter()
-        .filter(|device| !common::is_slow(device))
+        .filter(|device| !test_support::is_slow(device))
     {
         for length in [segment, segment + 1, 2 * segment + 12_345] {
             let text = Array1::from(codes(length, 4, length as u64));
@@ -155,7 +159,7 @@ fn more_letters_than_a_segment() {
 /// Rounding errors of sums over few letters do not cancel, so the sums must be short.
 #[test]
 fn a_million_letters() {
-    if common::small() {
+    if test_support::small() {
         eprintln!("skipped: it takes a million letters");
         return;
     }

@@ -126,7 +126,7 @@ fn no_sequences() {
 
 #[test]
 fn many_sequences_of_mixed_length() {
-    let count = if common::small() { 50 } else { 500 };
+    let count = if test_support::small() { 50 } else { 500 };
     let tables = Tables::from_seed(4, 3, 33, 4).unwrap();
     let texts = (0..count).map(|i| codes(i * i % 61 * (i % 3), 4, i as u64));
     check(&tables, &texts.collect::<Vec<_>>().iter().collect());
@@ -195,7 +195,7 @@ fn the_same_from_run_to_run() {
 /// Lengths that are sketched together with others, separately, and in several leaves.
 #[test]
 fn a_sketch_does_not_depend_on_others() {
-    if common::small() {
+    if test_support::small() {
         eprintln!("skipped: it takes 200 000 letters");
         return;
     }
@@ -266,7 +266,7 @@ fn a_sketch_that_does_not_fit_a_block_is_refused() {
 
 #[test]
 fn a_sketch_beyond_f32_is_an_error() {
-    if common::small() {
+    if test_support::small() {
         eprintln!("skipped: it takes 300 000 letters to leave the range");
         return;
     }

@@ -14,10 +14,10 @@ use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Axis, Slice};
 
 use test_support::devices;
-pub use test_support::sketch::{CHUNK, Reference, codes};
+use test_support::sketch::{CHUNK, Reference, codes};
 
 /// Returns the tables from column `first` on, which make the sketches S_{first, b}.
-pub fn columns_from(tables: &Tables, first: usize) -> Tables {
+fn columns_from(tables: &Tables, first: usize) -> Tables {
     let columns = Slice::from(first..);
     let hashes = tables.hashes().mapv(i64::from);
     let signs = tables.signs().mapv(i64::from);
@@ -29,21 +29,21 @@ pub fn columns_from(tables: &Tables, first: usize) -> Tables {
 }
 
 /// The forms in which all devices sketch.
-pub const FORMS: [Form; 2] = [Form::Direct, Form::Fourier];
+const FORMS: [Form; 2] = [Form::Direct, Form::Fourier];
 
 /// Whether a device sketches in `f64` in that form: kernels do not in the direct one.
-pub fn has_double(device: &Device, form: Form) -> bool {
+fn has_double(device: &Device, form: Form) -> bool {
     device.kind() == DeviceKind::Cpu || form == Form::Fourier
 }
 
 /// Sketches `sequences` on every device and in every way, and compares each entry with the
 /// reference.
-pub fn check(tables: &Tables, sequences: &Sequences) {
+fn check(tables: &Tables, sequences: &Sequences) {
     check_forms(&FORMS, tables, sequences);
 }
 
 /// As [`check`], but only in these forms.
-pub fn check_forms(forms: &[Form], tables: &Tables, sequences: &Sequences) {
+fn check_forms(forms: &[Form], tables: &Tables, sequences: &Sequences) {
     let codes = (0..sequences.len()).map(|i| sequences.get(i).unwrap());
     let references: Vec<_> = codes.map(|codes| Reference::new(tables, codes)).collect();
     for device in devices() {

@@ -58,7 +58,7 @@ fn check_all<T: Entry>(
 
 #[test]
 fn every_width_and_stride_of_a_short_text() {
-    let longest = if common::small() { 8 } else { 17 };
+    let longest = if test_support::small() { 8 } else { 17 };
     for t in [1, 2, 4] {
         let tables = Tables::from_seed(4, t, 12, 5).unwrap();
         let text = codes(longest, 4, 7);
@@ -75,7 +75,7 @@ fn every_shape() {
     for t in 1..=8 {
         for (i, dim) in [1, 2, 3, 31, 33, 96].into_iter().enumerate() {
             // Each length of tuples, and each dimension.
-            if common::small() && i != t % 6 {
+            if test_support::small() && i != t % 6 {
                 continue;
             }
             let alphabet_size = [4, 1, 20, 2, 256][(i + t) % 5];
@@ -92,7 +92,7 @@ fn every_shape() {
 /// without a rest and heads; the last run is not full.
 #[test]
 fn several_runs() {
-    let lengths = if common::small() { 2..=4 } else { 1..=8 };
+    let lengths = if test_support::small() { 2..=4 } else { 1..=8 };
     for t in lengths {
         let tables = Tables::from_seed(4, t, 5, t as u64).unwrap();
         let text = codes(1300, 4, t as u64);
@@ -106,7 +106,7 @@ fn several_runs() {
 /// Windows of several runs of steps, and steps of several chunks.
 #[test]
 fn long_texts() {
-    if common::small() {
+    if test_support::small() {
         eprintln!("skipped: it takes 100 000 letters");
         return;
     }
@@ -135,7 +135,7 @@ fn long_texts() {
 /// Partitions end where runs of strides do, so all windows are products of the same matrices.
 #[test]
 fn partitions_of_long_windows_have_the_same_bits() {
-    let longest = if common::small() { 300 } else { 1000 };
+    let longest = if test_support::small() { 300 } else { 1000 };
     let tables = Tables::from_seed(4, 3, 5, 5).unwrap();
     let text = codes(2 * longest + 999, 4, 7);
     for device in with_kernels() {
@@ -162,7 +162,7 @@ fn partitions_of_long_windows_have_the_same_bits() {
 
 #[test]
 fn no_drift_after_a_million_steps() {
-    if common::small() {
+    if test_support::small() {
         eprintln!("skipped: it takes a million letters");
         return;
     }
@@ -205,7 +205,7 @@ fn what_is_refused() {
         fails(error, &["windows: the code at position 2 is 2"]);
         let none = sketcher.windows(&device, array![0, 1].view(), usize::MAX, usize::MAX);
         assert_eq!(none.unwrap().dim(), (0, 1));
-        if !common::small() {
+        if !test_support::small() {
             // C(300 000, 8) is 1.6e39.
             let error = sketcher.windows(&device, Array1::zeros(300_001).view(), 300_000, 1);
             assert_error!(&error, Error::Overflow { .. });

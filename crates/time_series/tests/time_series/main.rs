@@ -14,16 +14,16 @@ use gridstride::Device;
 use gridstride::time_series::{Aggregates, TimeBuckets, Value};
 use ndarray::{Array1, ArrayView1};
 
-pub use test_support::buckets::{all_methods, apart, compare, percentiles, statistics, summarised};
+use test_support::buckets::{all_methods, apart, compare, percentiles, statistics, summarised};
 use test_support::{Random, is_slow};
 
 /// A number of points, or a smaller one where a device is slow.
-pub fn size(device: &Device, fast: usize, slow: usize) -> usize {
+fn size(device: &Device, fast: usize, slow: usize) -> usize {
     if is_slow(device) { slow } else { fast }
 }
 
 /// Value types to test.
-pub trait Number: Value {
+trait Number: Value {
     fn of(number: f64) -> Self;
 }
 
@@ -39,7 +39,7 @@ macro_rules! number {
 number! { f32 f64 }
 
 /// Values of all sizes and both signs, about 1.
-pub fn values<T: Number>(count: usize, seed: u64) -> Array1<T> {
+fn values<T: Number>(count: usize, seed: u64) -> Array1<T> {
     let mut random = Random(seed);
     Array1::from_shape_simple_fn(count, || {
         let digits = random.within(-(1 << 30), 1 << 30) as f64;
@@ -48,7 +48,7 @@ pub fn values<T: Number>(count: usize, seed: u64) -> Array1<T> {
 }
 
 /// Timestamps of consecutive buckets from 0 on: `lengths` points each, `granularity` long.
-pub fn timestamps_of(lengths: &[usize], granularity: i64) -> Array1<i64> {
+fn timestamps_of(lengths: &[usize], granularity: i64) -> Array1<i64> {
     let buckets = lengths.iter().enumerate();
     let timestamps = buckets.flat_map(|(bucket, &length)| {
         let within =
@@ -59,7 +59,7 @@ pub fn timestamps_of(lengths: &[usize], granularity: i64) -> Array1<i64> {
 }
 
 /// Timestamps that do not descend, from `start` on, with gaps and equal ones.
-pub fn ascending(count: usize, start: i64, seed: u64) -> Array1<i64> {
+fn ascending(count: usize, start: i64, seed: u64) -> Array1<i64> {
     let mut random = Random(seed);
     let mut time = start;
     Array1::from_shape_simple_fn(count, || {
@@ -74,7 +74,7 @@ pub fn ascending(count: usize, start: i64, seed: u64) -> Array1<i64> {
 
 /// Aggregates on a device, and compares with the reference.
 #[track_caller]
-pub fn check<'a, T: Value>(
+fn check<'a, T: Value>(
     device: &Device,
     aggregation: &TimeBuckets,
     offsets: &[usize],
@@ -90,7 +90,7 @@ pub fn check<'a, T: Value>(
 
 /// As [`check`], for a single series.
 #[track_caller]
-pub fn check_one<'a, T: Value>(
+fn check_one<'a, T: Value>(
     device: &Device,
     aggregation: &TimeBuckets,
     timestamps: impl Into<ArrayView1<'a, i64>>,
