@@ -12,5 +12,3 @@ mod pipeline;
 mod reopening;
 
 use test_support as common;
-
-use common::in_own_process;

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicIsize, AtomicUsize};
 use std::time::{Duration, Instant};
 
+use fake_driver::in_own_process;
 use gridstride::box_overlap::{overlaps, self_overlaps};
 use gridstride::distances::{Distances, Metric, distances, pairwise};
 use gridstride::edit_distance::{edit_distances, edit_distances_within};
@@ -24,7 +25,6 @@ use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, ArrayView2, array, s};
 
 use crate::common::{devices, simulator};
-use crate::in_own_process;
 
 const MIB: usize = 1 << 20;
 

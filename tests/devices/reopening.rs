@@ -1,11 +1,11 @@
 //! Closes a GPU and opens it again, in a separate process, since other tests keep the GPU open.
 
+use fake_driver::in_own_process;
 use gridstride::device::DeviceArray;
 use gridstride::distances::Distances;
 use ndarray::array;
 
 use crate::common::open_cuda;
-use crate::in_own_process;
 
 #[test]
 fn a_gpu_can_be_opened_again() {

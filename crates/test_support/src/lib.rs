@@ -14,7 +14,6 @@ pub mod rows;
 #[cfg(feature = "tensor-sketch")]
 pub mod sketch;
 
-use std::process::Command;
 use std::sync::OnceLock;
 
 use gridstride::device::DeviceKind;
@@ -243,28 +242,4 @@ pub fn gamma(roundings: usize, u: f64) -> f64 {
     let product = roundings as f64 * u;
     assert!(product < 1.0, "no bound holds for {roundings} roundings");
     product / (1.0 - product)
-}
-
-/// Runs `work` in a separate process. `test` is the calling test, which the process runs alone.
-/// `prepare` may configure the command.
-pub fn in_own_process<T>(test: T, prepare: impl FnOnce(&mut Command), work: impl FnOnce()) {
-    const CHILD: &str = "GRIDSTRIDE_TEST_CHILD";
-    if std::env::var_os(CHILD).is_some() {
-        return work();
-    }
-    // Without the name of this program, by which tests do not begin.
-    let (_, name) = (std::any::type_name_of_val(&test).split_once("::")).expect("a path");
-    let program = std::env::current_exe().expect("the path of this program");
-    let mut command = Command::new(program);
-    command
-        .args([name, "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, "1");
-    prepare(&mut command);
-    let output = command.output().expect("this program runs");
-    let [out, err] =
-        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    let has_run = output.status.success() && out.contains(" 1 passed;");
-    assert!(has_run, "{name}: {}\n{out}\n{err}", output.status);
-    // Also what was skipped.
-    eprint!("{err}");
 }

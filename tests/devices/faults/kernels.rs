@@ -5,11 +5,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuda_std::prelude::*;
+use fake_driver::in_own_process;
 use gridstride::device::{DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error};
 
 use crate::common::calls::{CALLS, Data};
-use crate::common::{in_own_process, open_cuda, simulator, small};
+use crate::common::{open_cuda, simulator, small};
 
 /// Stops its thread.
 #[kernel]

@@ -6,11 +6,12 @@
 
 use std::time::Instant;
 
+use fake_driver::in_own_process;
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 
 use crate::common::calls::{CALLS, Call, Data};
-use crate::common::{devices, in_own_process};
+use crate::common::devices;
 use crate::out_of_memory::allocated;
 
 /// Bytes of a page.

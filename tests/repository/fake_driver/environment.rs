@@ -1,9 +1,9 @@
 //! What the library says of a machine whose driver or GPU cannot be used: the reason, and what to do.
 
+use fake_driver::over_fake_driver;
 use gridstride::Device;
 use gridstride::device::DriverState;
 
-use super::in_prepared_process;
 use crate::common::calls::{CALLS, Data};
 use crate::common::fails;
 
@@ -19,10 +19,10 @@ fn with_failing<T: Copy>(
 ) {
     if let Ok(case) = std::env::var(FAILS) {
         let (_, parts) = cases.iter().find(|(fails, _)| *fails == case).unwrap();
-        return in_prepared_process(test, |_| {}, || work(parts));
+        return over_fake_driver(test, |_| {}, || work(parts));
     }
     for (case, _) in cases {
-        in_prepared_process(
+        over_fake_driver(
             test,
             |command| {
                 command.env(FAILS, case);
@@ -107,7 +107,7 @@ fn a_driver_that_fails_later_says_what_to_do() {
         ("cuMemPoolCreate:801", &[]),
         (
             "cuModuleLoadDataEx:222",
-            &["(222)", "driver for CUDA 13.0", "install a newer driver"],
+            &["(222)", "driver for CUDA 13.1", "install a newer driver"],
         ),
         (
             "cuLaunchKernel:719",

@@ -1,83 +1,41 @@
 //! Every call of the driver fails in turn, once or from then on.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use fake_driver::{clear, fail, failed, forget, left, over_fake_driver};
 use gridstride::{Device, Error, Result};
 
-use super::{function, in_process_of_fake_driver};
 use crate::common::calls::{CALLS, Call, Data};
 
-/// The fake driver's functions for tests.
-struct Control {
-    fail: extern "C" fn(u64, u64, c_int),
-    failed: extern "C" fn() -> *const c_char,
-    left: extern "C" fn() -> *const c_char,
-    clear: extern "C" fn(),
-    forget: extern "C" fn(),
-}
-
-impl Control {
-    fn new() -> Control {
-        // SAFETY: the functions in `driver.rs` are of these types.
-        unsafe {
-            Control {
-                fail: function(c"fake_driver_fail"),
-                failed: function(c"fake_driver_failed"),
-                left: function(c"fake_driver_left"),
-                clear: function(c"fake_driver_clear"),
-                forget: function(c"fake_driver_forget"),
-            }
+/// Runs `run` again and again, with each call of the driver failing in turn with `code`: it alone,
+/// or with all later ones. Expects no panic, and words for each failure.
+fn fail_each<R>(what: &str, code: c_int, alone: bool, run: impl Fn() -> Result<R>) {
+    for number in 0.. {
+        clear();
+        fail(number, if alone { number + 1 } else { u64::MAX }, code);
+        let result = catch_unwind(AssertUnwindSafe(&run));
+        let Some(name) = failed() else {
+            assert!(number > 0, "{what} calls no driver");
+            break;
+        };
+        let what = format!("{what}, code {code} of call {number}, {name}");
+        // A failure to free, or of what only makes later calls faster, is no error.
+        if let Err(error) = result.unwrap_or_else(|_| panic!("{what}")) {
+            check(&error, code, &what);
         }
     }
-
-    /// Returns the name of the last call that failed on purpose, if one did.
-    fn failed(&self) -> Option<&'static str> {
-        name((self.failed)())
-    }
-
-    /// Returns the name of a function that made something that exists.
-    fn left(&self) -> Option<&'static str> {
-        name((self.left)())
-    }
+    fail(0, 0, 0);
+    clear();
+    run().unwrap_or_else(|error| panic!("{what} afterwards: {error}"));
 }
 
-fn name(text: *const c_char) -> Option<&'static str> {
-    // SAFETY: the fake driver returns literals.
-    let name = unsafe { CStr::from_ptr(text) }.to_str().unwrap();
-    Some(name).filter(|name| !name.is_empty())
-}
-
-impl Control {
-    /// Runs `run` again and again, with each call of the driver failing in turn with `code`: it alone,
-    /// or with all later ones. Expects no panic, and words for each failure.
-    fn fail_each<R>(&self, what: &str, code: c_int, alone: bool, run: impl Fn() -> Result<R>) {
-        for number in 0.. {
-            (self.clear)();
-            (self.fail)(number, if alone { number + 1 } else { u64::MAX }, code);
-            let result = catch_unwind(AssertUnwindSafe(&run));
-            let Some(name) = self.failed() else {
-                assert!(number > 0, "{what} calls no driver");
-                break;
-            };
-            let what = format!("{what}, code {code} of call {number}, {name}");
-            // A failure to free, or of what only makes later calls faster, is no error.
-            if let Err(error) = result.unwrap_or_else(|_| panic!("{what}")) {
-                check(&error, code, &what);
-            }
-        }
-        (self.fail)(0, 0, 0);
-        (self.clear)();
-        run().unwrap_or_else(|error| panic!("{what} afterwards: {error}"));
+/// Fails if something was not freed, unless calls failed that would have freed it.
+fn assert_all_freed(what: &str, alone: bool) {
+    if alone {
+        assert_eq!(left(), None, "{what}");
     }
-
-    /// Fails if something was not freed, unless calls failed that would have freed it.
-    fn assert_all_freed(&self, what: &str, alone: bool) {
-        if alone {
-            assert_eq!(self.left(), None, "{what}");
-        }
-        (self.forget)();
-    }
+    forget();
 }
 
 /// Codes of the driver, and whether a call fails alone: the last two end the context.
@@ -115,48 +73,54 @@ const NOT_PLAYED: [&str; 3] = [
 
 #[test]
 fn every_call_of_the_driver_may_fail() {
-    in_process_of_fake_driver(every_call_of_the_driver_may_fail, None, || {
-        // Kernels that only write results leave what was there: no errors and no pairs.
-        // SAFETY: this process runs this test alone, and no other thread reads the environment.
-        unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
-        drop(Device::cuda(0).unwrap());
-        let control = Control::new();
-        let data = Data::new(40);
-        let played = |call: &&Call| !NOT_PLAYED.contains(&call.name);
-        for call in CALLS.iter().filter(played) {
-            let name = call.name;
-            for (code, alone) in CODES {
-                let device = Device::cuda(0).unwrap();
-                let run = || (call.run)(&data, std::slice::from_ref(&device));
-                run().unwrap();
-                control.fail_each(name, code, alone, run);
-                drop(device);
-                control.assert_all_freed(name, alone);
+    over_fake_driver(
+        every_call_of_the_driver_may_fail,
+        |_| {},
+        || {
+            // Kernels that only write results leave what was there: no errors and no pairs.
+            // SAFETY: this process runs this test alone, and no other thread reads the environment.
+            unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
+            drop(Device::cuda(0).unwrap());
+            let data = Data::new(40);
+            let played = |call: &&Call| !NOT_PLAYED.contains(&call.name);
+            for call in CALLS.iter().filter(played) {
+                let name = call.name;
+                for (code, alone) in CODES {
+                    let device = Device::cuda(0).unwrap();
+                    let run = || (call.run)(&data, std::slice::from_ref(&device));
+                    run().unwrap();
+                    fail_each(name, code, alone, run);
+                    drop(device);
+                    assert_all_freed(name, alone);
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Also while kernels are loaded, and while the GPU is closed.
 #[test]
 fn every_call_of_the_driver_may_fail_while_a_gpu_is_opened() {
     let test = every_call_of_the_driver_may_fail_while_a_gpu_is_opened;
-    in_process_of_fake_driver(test, None, || {
-        // SAFETY: this process runs this test alone, and no other thread reads the environment.
-        unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
-        drop(Device::cuda(0).unwrap());
-        let control = Control::new();
-        let data = Data::new(40);
-        for name in ["add", "exclusive_sums", "distances"] {
-            let call = CALLS.iter().find(|call| call.name == name).unwrap();
-            for (code, alone) in CODES {
-                control.fail_each(name, code, alone, || {
-                    let result = (call.run)(&data, &[Device::cuda(0)?]);
-                    // Closed by now.
-                    control.assert_all_freed(name, alone);
-                    result
-                });
+    over_fake_driver(
+        test,
+        |_| {},
+        || {
+            // SAFETY: this process runs this test alone, and no other thread reads the environment.
+            unsafe { std::env::set_var("FAKE_DRIVER_FILL", "0") };
+            drop(Device::cuda(0).unwrap());
+            let data = Data::new(40);
+            for name in ["add", "exclusive_sums", "distances"] {
+                let call = CALLS.iter().find(|call| call.name == name).unwrap();
+                for (code, alone) in CODES {
+                    fail_each(name, code, alone, || {
+                        let result = (call.run)(&data, &[Device::cuda(0)?]);
+                        // Closed by now.
+                        assert_all_freed(name, alone);
+                        result
+                    });
+                }
             }
-        }
-    });
+        },
+    );
 }
