@@ -24,8 +24,8 @@ use tonic::Request;
 use tonic::transport::Channel;
 
 use crate::checked::counted;
+use crate::endpoint::endpoint_settings;
 use crate::guard::RETRY;
-use crate::session::endpoint_settings;
 use crate::wording::readable;
 
 /// A plan, encoded, and where it is to run.

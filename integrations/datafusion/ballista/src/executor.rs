@@ -22,7 +22,8 @@ use tonic::transport::Channel;
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::{executor_id, fingerprint};
 use crate::running::{ListingEngine, RunningTasks, report};
-use crate::session::{MAX_MESSAGE, config, endpoint_settings, server_state};
+use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
+use crate::session::{config, server_state};
 use crate::workdir::WorkDir;
 
 /// How an executor runs.

@@ -25,6 +25,7 @@ mod checked;
 mod client;
 mod codec;
 mod connections;
+mod endpoint;
 mod executor;
 mod fingerprint;
 mod guard;

@@ -18,7 +18,8 @@ use tokio::time::Instant;
 use crate::codec::GridstrideCodec;
 use crate::fingerprint::fingerprint;
 use crate::guard::{GuardedExecutors, GuardedJobs, Sightings, give_up_stalled};
-use crate::session::{MAX_MESSAGE, client_state, config, endpoint_settings};
+use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
+use crate::session::{client_state, config};
 
 /// How a scheduler runs.
 #[derive(Clone, Debug)]

@@ -1,24 +1,22 @@
 //! The settings and functions that client, scheduler and executors have in common.
 
 use std::any::Any;
-use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ballista_core::config::{
     BALLISTA_CLIENT_GRPC_CONNECT_TIMEOUT_SECONDS, BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE,
     BALLISTA_CLIENT_IO_RETRIES_TIMES, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
 };
-use ballista_core::extension::{EndpointOverrideFn, SessionConfigExt};
+use ballista_core::extension::SessionConfigExt;
 use ballista_core::optimizer::ballista_default_optimizer_rules;
 use datafusion::common::{Result, config_err, plan_err};
 use datafusion::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use gridstride_datafusion::config::GridstrideConfig;
-use tonic::transport::Endpoint;
 
 use crate::codec::GridstrideCodec;
+use crate::endpoint::{KEEP_ALIVE, MAX_MESSAGE, endpoint_settings};
 use crate::fingerprint::fingerprint;
 use crate::submit::{Cluster, ClusterPlanner};
 
@@ -85,27 +83,6 @@ pub fn config() -> SessionConfig {
         )
         .set_str(BALLISTA_CLIENT_IO_RETRIES_TIMES, "2")
         .set_str(BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS, "250")
-}
-
-/// The most bytes of a message, such as the plan of a scan of very many files.
-pub(crate) const MAX_MESSAGE: u32 = 64 << 20;
-
-/// How long a connection may stay silent, and how long its peer may take to answer a ping.
-const KEEP_ALIVE: Duration = Duration::from_secs(3);
-
-/// Returns the settings of every connection: a peer that vanishes without closing its connections
-/// is noticed within seconds.
-pub(crate) fn endpoint_settings() -> EndpointOverrideFn {
-    Arc::new(
-        |endpoint: Endpoint| -> Result<Endpoint, Box<dyn Error + Send + Sync>> {
-            Ok(endpoint
-                .connect_timeout(KEEP_ALIVE)
-                .tcp_nodelay(true)
-                .http2_keep_alive_interval(KEEP_ALIVE)
-                .keep_alive_timeout(KEEP_ALIVE)
-                .keep_alive_while_idle(true))
-        },
-    )
 }
 
 fn state_builder(config: SessionConfig) -> SessionStateBuilder {

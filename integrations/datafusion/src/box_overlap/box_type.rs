@@ -4,6 +4,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Result, plan_err};
 use serde::{Deserialize, Serialize};
 
+/// The name of the function in messages.
+pub(super) const NAME: &str = "box_overlap";
+
 /// The columns of one table's boxes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxColumns {

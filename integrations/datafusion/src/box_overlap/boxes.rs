@@ -11,8 +11,7 @@ use datafusion::common::{Result, exec_err};
 use gridstride::box_overlap::Coordinate;
 use gridstride::ndarray::ArrayView2;
 
-use super::box_type::BoxColumns;
-use super::parameters::NAME;
+use super::box_type::{BoxColumns, NAME};
 use crate::exact::to_float64;
 
 /// A type of coordinates in Arrow and in the library: `f32`, `f64` or `i32`.

@@ -6,8 +6,9 @@ use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{JoinType, Result, plan_err};
 use datafusion::dataframe::DataFrame;
 
+use super::box_type::NAME;
 use super::options::BoxOverlapOptions;
-use super::parameters::{BoxJoinType, NAME};
+use super::parameters::BoxJoinType;
 use super::plan::BoxOverlapNode;
 use crate::error::choice;
 use crate::table_function::{PlanTable, require_two_names, text, two_tables, unique_names};

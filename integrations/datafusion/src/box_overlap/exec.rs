@@ -22,14 +22,11 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
-use super::parameters::{BoxOverlapParameters, Placement};
+use super::parameters::{BoxOverlapParameters, Placement, EXEC_NAME};
 use super::partition::{Build, Partition};
 use super::schema::{Columns, bin_column};
 use crate::config;
 use crate::node::common_methods;
-
-/// The name in EXPLAIN and in errors.
-pub(super) const NAME: &str = "BoxOverlapExec";
 
 /// A join of two inputs on their overlapping boxes.
 ///
@@ -121,7 +118,7 @@ impl BoxOverlapExec {
         let partitions = input.output_partitioning().partition_count();
         if partitions != 1 {
             return internal_err!(
-                "{NAME}: the replicated input has {partitions} partitions, and not 1"
+                "{EXEC_NAME}: the replicated input has {partitions} partitions, and not 1"
             );
         }
         // The value is valid even if a thread panicked.
@@ -150,7 +147,7 @@ impl DisplayAs for BoxOverlapExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
         write!(
             f,
-            "{NAME}: join={:?}, left={}, right={}, placement={}",
+            "{EXEC_NAME}: join={:?}, left={}, right={}, placement={}",
             self.parameters.join,
             self.parameters.left.describe(&self.left.schema()),
             self.parameters.right.describe(&self.right.schema()),
@@ -171,7 +168,7 @@ impl DisplayAs for BoxOverlapExec {
 }
 
 impl ExecutionPlan for BoxOverlapExec {
-    common_methods!(NAME, inputs: [left, right], expressions: [bins]);
+    common_methods!(EXEC_NAME, inputs: [left, right], expressions: [bins]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let key = |bin: &Arc<dyn PhysicalExpr>| Distribution::KeyPartitioned(vec![Arc::clone(bin)]);

@@ -10,8 +10,8 @@ use super::box_type::{BoxColumns, require_same_type};
 use super::tiling::Tiling;
 use crate::config::DeviceName;
 
-/// The name of the function in messages.
-pub(super) const NAME: &str = "box_overlap";
+/// The name of the plan node in EXPLAIN and in errors.
+pub(super) const EXEC_NAME: &str = "BoxOverlapExec";
 
 gridstride::choice! {
     /// Which rows a join of boxes returns.

@@ -12,11 +12,10 @@ use datafusion::physical_plan::metrics::{
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
+use super::parameters::{EXEC_NAME, BoxJoinType, BoxOverlapParameters, Placement};
 use super::box_type::BoxColumns;
-use super::exec::NAME;
 use super::gather::{Gathered, Gatherer};
 use super::output::{Send, Sink};
-use super::parameters::{BoxJoinType, BoxOverlapParameters, Placement};
 use super::schema::Columns;
 use super::search::{PAIR_BYTES, ROW_BYTES, Search, Side};
 use crate::memory;
@@ -178,7 +177,7 @@ impl Partition {
         // A `FairSpillPool` gives equal shares to consumers that can spill, and what these leave to
         // others. The sorts by bins would leave nothing. `memory::grow` takes it as a sign of them.
         let sorted = matches!(self.parameters.placement, Placement::Tiles(_));
-        let consumer = MemoryConsumer::new(NAME).with_can_spill(sorted);
+        let consumer = MemoryConsumer::new(EXEC_NAME).with_can_spill(sorted);
         let counters = [&self.input_rows, &self.input_bytes];
         Gatherer::new(input, boxes, consumer, &self.pool, counters)
     }

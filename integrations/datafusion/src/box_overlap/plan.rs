@@ -18,13 +18,13 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
-use super::box_type::{BoxColumns, BoxType, require_same_type};
+use super::box_type::{BoxColumns, BoxType, NAME, require_same_type};
 use super::choose::Choice;
 use super::exec::BoxOverlapExec;
 use super::match_exec::BoxMatchExec;
 use super::options::BoxOverlapOptions;
 use super::parameters::{
-    BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, NAME, Placement,
+    BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, Placement,
 };
 use super::tile_exec::BoxTileExec;
 use crate::config::GridstrideConfig;

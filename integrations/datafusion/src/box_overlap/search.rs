@@ -6,10 +6,9 @@ use datafusion::physical_plan::metrics::{Count, Time};
 use gridstride::Device;
 use gridstride::box_overlap::BoxOverlap;
 
+use super::parameters::{EXEC_NAME, BoxJoinType, Placement};
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes};
-use super::exec::NAME;
 use super::output::{Output, Sink, state};
-use super::parameters::{BoxJoinType, Placement};
 use super::rows::Rows;
 use super::slices::Slices;
 use crate::config::{self, DeviceName};
@@ -65,12 +64,12 @@ impl Search {
             (AnyBoxes::F32(a), AnyBoxes::F32(b)) => self.join(left, right, [a, b], bin, memory),
             (AnyBoxes::F64(a), AnyBoxes::F64(b)) => self.join(left, right, [a, b], bin, memory),
             (AnyBoxes::I32(a), AnyBoxes::I32(b)) => self.join(left, right, [a, b], bin, memory),
-            _ => internal_err!("{NAME}: two types of coordinates"),
+            _ => internal_err!("{EXEC_NAME}: two types of coordinates"),
         }
     }
 
     fn device(&self) -> Result<Device> {
-        config::open(self.device).map_err(external(NAME))
+        config::open(self.device).map_err(external(EXEC_NAME))
     }
 
     fn join<T: ArrowCoordinate>(
@@ -171,7 +170,7 @@ impl Search {
         let _turn = config::turn(&device);
         let counts = BoxOverlap::new().counts(&device, a.view(), b.view());
         timer.done();
-        let counts = counts.map_err(external(NAME))?;
+        let counts = counts.map_err(external(EXEC_NAME))?;
         Ok(counts.iter().map(|&count| count > 0).collect())
     }
 

@@ -5,8 +5,8 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlice, OverlapSlices};
 use gridstride::ndarray::s;
 
+use super::parameters::EXEC_NAME;
 use super::boxes::{ArrowCoordinate, Boxes};
-use super::exec::NAME;
 use crate::config;
 use crate::error::external;
 
@@ -54,7 +54,7 @@ impl<'a, T: ArrowCoordinate> Slices<'a, T> {
 }
 
 fn failed(error: gridstride::Error) -> datafusion::common::DataFusionError {
-    external(NAME)(error)
+    external(EXEC_NAME)(error)
 }
 
 impl<T: ArrowCoordinate> Iterator for Slices<'_, T> {

@@ -23,16 +23,13 @@ use datafusion::physical_plan::{
 use futures::{FutureExt, StreamExt, TryFutureExt, TryStreamExt};
 use gridstride::Device;
 
+use super::parameters::{EXEC_NAME, NAME, NearestParameters};
 use super::gather::{Gathered, Gatherer};
-use super::parameters::NearestParameters;
 use super::search::{Database, Measures, Vectors};
 use super::stream::{Loading, Queries, References, Work, not_joined, run};
 use crate::config::{self, DeviceName};
 use crate::error::external;
 use crate::node::common_methods;
-
-/// The name in EXPLAIN and in errors.
-pub(super) const NAME: &str = "NearestExec";
 
 /// Finds the nearest vectors of the right input, the references, for each vector of the left input,
 /// the queries. [Parameters](NearestParameters) and inputs are all of its state.
@@ -84,7 +81,7 @@ impl NearestExec {
             return plan_err!(
                 "{}: the references in {} have no end, so they cannot be searched: limit them, or \
                  exchange the two tables",
-                super::parameters::NAME,
+                NAME,
                 parameters.references.name
             );
         }
@@ -126,10 +123,10 @@ impl NearestExec {
         }
         let partitions = self.references.output_partitioning().partition_count();
         if partitions != 1 {
-            return internal_err!("{NAME}: the references have {partitions} partitions");
+            return internal_err!("{EXEC_NAME}: the references have {partitions} partitions");
         }
         let input = self.references.execute(0, Arc::clone(context))?;
-        let consumer = MemoryConsumer::new(format!("{NAME}[references]"));
+        let consumer = MemoryConsumer::new(format!("{EXEC_NAME}[references]"));
         let reservation = consumer.register(context.memory_pool());
         let gatherer = Gatherer::new(self.parameters.references.clone(), 0, reservation);
         let device = self.parameters.device;
@@ -172,7 +169,7 @@ async fn load(
         let timer = gather_time.timer();
         let gathered = gatherer.take()?;
         timer.done();
-        let with_device = |gathered| Ok((gathered, config::open(device).map_err(external(NAME))?));
+        let with_device = |gathered| Ok((gathered, config::open(device).map_err(external(EXEC_NAME))?));
         gathered.map(with_device).transpose()
     });
     task.join_unwind().await.map_err(not_joined)?
@@ -186,14 +183,14 @@ impl DisplayAs for NearestExec {
         let device = config::shown(self.parameters.device);
         write!(
             f,
-            "{NAME}: k={k}, queries={queries}, references={references}, batch_rows={batch_rows}, \
+            "{EXEC_NAME}: k={k}, queries={queries}, references={references}, batch_rows={batch_rows}, \
              device={device}"
         )
     }
 }
 
 impl ExecutionPlan for NearestExec {
-    common_methods!(NAME, inputs: [queries, references], expressions: [keys]);
+    common_methods!(EXEC_NAME, inputs: [queries, references], expressions: [keys]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let queries = Distribution::UnspecifiedDistribution;
@@ -216,7 +213,7 @@ impl ExecutionPlan for NearestExec {
             |name: &'static str| MetricBuilder::new(&self.metrics).subset_time(name, partition);
         let gather_time = time("gather_time");
         let references = self.references(&context, gather_time.clone())?;
-        let consumer = MemoryConsumer::new(format!("{NAME}[{partition}]"));
+        let consumer = MemoryConsumer::new(format!("{EXEC_NAME}[{partition}]"));
         let reservation = consumer.register(context.memory_pool());
         let work = Work {
             k: self.parameters.k,

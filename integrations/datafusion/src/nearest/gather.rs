@@ -8,8 +8,7 @@ use datafusion::arrow::datatypes::Fields;
 use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::execution::memory_pool::MemoryReservation;
 
-use super::exec::NAME;
-use super::parameters::VectorColumn;
+use super::parameters::{EXEC_NAME, VectorColumn};
 use crate::memory::Kept;
 
 /// Rows whose vectors are not null, in batches.
@@ -89,7 +88,7 @@ impl Gatherer {
         let vectors = batch.column(self.column.index).as_fixed_size_list();
         if vectors.values().null_count() > 0 {
             return exec_err!(
-                "{NAME}: a vector in column {} has a null in it",
+                "{EXEC_NAME}: a vector in column {} has a null in it",
                 self.column.name
             );
         }
@@ -106,7 +105,7 @@ impl Gatherer {
             }
             let column = &self.column.name;
             return Err(error.context(format!(
-                "{NAME}: the rows with {column} do not fit into memory"
+                "{EXEC_NAME}: the rows with {column} do not fit into memory"
             )));
         }
         self.rows += batch.num_rows();

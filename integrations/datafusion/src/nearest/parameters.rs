@@ -15,6 +15,8 @@ pub(super) const DISTANCE: &str = "distance";
 
 /// The name of the function and of the plan's node in messages.
 pub(super) const NAME: &str = "nearest";
+/// The name of the plan node in EXPLAIN and in errors.
+pub(super) const EXEC_NAME: &str = "NearestExec";
 
 /// All parameters of a [`NearestExec`](super::NearestExec), in a form that can be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

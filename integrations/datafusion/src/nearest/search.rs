@@ -10,7 +10,7 @@ use gridstride::distances::{Component, Distances, Nearest};
 use gridstride::ndarray::{ArrayView2, Ix2};
 use gridstride::{Device, Error};
 
-use super::exec::NAME;
+use super::parameters::EXEC_NAME;
 use crate::arrow::rows;
 use crate::config;
 use crate::error::external;
@@ -122,7 +122,7 @@ impl<T: ArrowPrimitiveType<Native: Component>> Database for Vectors<T> {
         let (queries, database) = (rows::<T>(queries)?, rows::<T>(&self.vectors)?);
         to.input_bytes.add(queries.len() * size_of::<T::Native>());
         self.search(queries, database, k, to)
-            .map_err(external(NAME))
+            .map_err(external(EXEC_NAME))
     }
 }
 

@@ -5,8 +5,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_err};
 use gridstride::tensor_sketch::{Alphabet, Sequences, Unknown};
 
-use super::parameters::Parameters;
-use super::tensor_sketch::NAME;
+use super::parameters::{NAME, Parameters};
 use crate::error::external;
 
 /// Letters before a wrong one that an error shows.

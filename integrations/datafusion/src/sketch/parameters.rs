@@ -5,8 +5,10 @@ use datafusion::common::{Result, ScalarValue, plan_err};
 use gridstride::Choice;
 use gridstride::tensor_sketch::{Alphabet, NamedAlphabet, Tables, TensorSketch, Unknown};
 
-use super::tensor_sketch::NAME;
 use crate::error::{choice, external};
+
+/// The name of the function.
+pub const NAME: &str = "tensor_sketch";
 
 /// The names of the arguments after the sequence.
 const NAMES: [&str; 5] = ["dim", "tuple", "seed", "alphabet", "options"];

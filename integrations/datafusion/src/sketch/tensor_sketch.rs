@@ -15,12 +15,10 @@ use gridstride::ndarray::Array2;
 use gridstride::tensor_sketch::Sequences;
 
 use super::letters;
-use super::parameters::Parameters;
+use super::parameters::{NAME, Parameters};
 use crate::arrow::into_list;
 use crate::config::{self, GridstrideConfig};
 use crate::error::external;
-
-pub const NAME: &str = "tensor_sketch";
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct TensorSketchFunction {

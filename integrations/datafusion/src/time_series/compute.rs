@@ -17,9 +17,8 @@ use gridstride::ndarray::ArrayView1;
 use gridstride::time_series::{Aggregates, TimeBuckets, Value};
 use gridstride::{Device, Error};
 
-use super::exec::NAME;
+use super::parameters::{EXEC_NAME, TIMESTAMP, TimeBucketParameters, is_count};
 use super::gather::{Chunk, bucket_start};
-use super::parameters::{TIMESTAMP, TimeBucketParameters, is_count};
 use crate::arrow::into_buffer;
 use crate::config;
 use crate::error::external;
@@ -93,10 +92,10 @@ impl Work {
             ArrayView1::from(&values[..]),
         );
         // Opening a device takes long: the first call does it, on its own thread.
-        let device = config::open(self.parameters.device).map_err(external(NAME))?;
+        let device = config::open(self.parameters.device).map_err(external(EXEC_NAME))?;
         let found = self
             .aggregate(&device, &offsets, views.0, views.1)
-            .map_err(external(NAME))?;
+            .map_err(external(EXEC_NAME))?;
         let first = bucket_start(&self.parameters, timestamps[shift]);
         self.output(chunk, found, first)
     }
@@ -224,7 +223,7 @@ impl Work {
             + batch.get_array_memory_size() * self.parameters.copies_of_buckets();
         reservation.try_resize(bytes).map_err(|error| {
             error.context(format!(
-                "{NAME}: the memory does not suffice for {rows} buckets"
+                "{EXEC_NAME}: the memory does not suffice for {rows} buckets"
             ))
         })?;
         Ok(Buckets {

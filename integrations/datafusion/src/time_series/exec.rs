@@ -19,14 +19,11 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
+use super::parameters::{TimeBucketParameters, EXEC_NAME};
 use super::duration::Resolution;
-use super::parameters::TimeBucketParameters;
 use super::stream;
 use crate::config;
 use crate::node::common_methods;
-
-/// The name in EXPLAIN and in errors.
-pub(super) const NAME: &str = "TimeBucketExec";
 
 /// Aggregates points that are sorted by series and timestamp.
 ///
@@ -167,13 +164,13 @@ impl DisplayAs for TimeBucketExec {
         let device = config::shown(self.parameters.device);
         write!(
             f,
-            "{NAME}: {text}, batch_rows={batch_rows}, device={device}"
+            "{EXEC_NAME}: {text}, batch_rows={batch_rows}, device={device}"
         )
     }
 }
 
 impl ExecutionPlan for TimeBucketExec {
-    common_methods!(NAME, inputs: [input], expressions: [keys]);
+    common_methods!(EXEC_NAME, inputs: [input], expressions: [keys]);
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         let merges = self.parameters.merge_sorted && !self.is_partitioned() && self.is_sorted();

@@ -7,8 +7,7 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::MemoryReservation;
 use gridstride::time_series::{Duplicates, Nan};
 
-use super::exec::NAME;
-use super::parameters::TimeBucketParameters;
+use super::parameters::{EXEC_NAME, TimeBucketParameters};
 use super::piece::Piece;
 
 /// Consecutive rows of one series.
@@ -144,11 +143,11 @@ impl Gatherer {
     pub fn exhausted(&self, error: DataFusionError) -> DataFusionError {
         if self.gathered.rows == 0 {
             return error.context(format!(
-                "{NAME}: the memory does not suffice for a batch of rows beside what the other partitions and operators have: fewer partitions (datafusion.execution.target_partitions) or a smaller datafusion.execution.batch_size take less"
+                "{EXEC_NAME}: the memory does not suffice for a batch of rows beside what the other partitions and operators have: fewer partitions (datafusion.execution.target_partitions) or a smaller datafusion.execution.batch_size take less"
             ));
         }
         error.context(format!(
-            "{NAME}: the memory does not suffice for {} rows, which are one bucket or few: shorter buckets or fewer partitions take less",
+            "{EXEC_NAME}: the memory does not suffice for {} rows, which are one bucket or few: shorter buckets or fewer partitions take less",
             self.gathered.rows
         ))
     }

@@ -13,6 +13,8 @@ use super::options::TimeBucketOptions;
 use crate::config::DeviceName;
 use crate::error::message;
 
+/// The name of the plan node in EXPLAIN and in errors.
+pub(super) const EXEC_NAME: &str = "TimeBucketExec";
 /// The name of the output's first column, if there are series.
 pub(super) const SERIES: &str = "series";
 /// The name of the output's column of bucket starts.
@@ -82,18 +84,18 @@ impl TimeBucketParameters {
             [timestamp, value] => (None, timestamp, value),
             other => {
                 return plan_err!(
-                    "TimeBucketExec: the input has {} columns, and has to have a series, a timestamp and a value",
+                    "{EXEC_NAME}: the input has {} columns, and has to have a series, a timestamp and a value",
                     other.len()
                 );
             }
         };
         Resolution::of(timestamp.name(), timestamp.data_type())?;
         if !matches!(value.data_type(), DataType::Float32 | DataType::Float64) {
-            return plan_err!("TimeBucketExec: values of {}", value.data_type());
+            return plan_err!("{EXEC_NAME}: values of {}", value.data_type());
         }
         if self.every < 1 || self.batch_rows == 0 {
             return plan_err!(
-                "TimeBucketExec: every={} and batch_rows={} have to be 1 at least",
+                "{EXEC_NAME}: every={} and batch_rows={} have to be 1 at least",
                 self.every,
                 self.batch_rows
             );

@@ -14,8 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type
 use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{DataFusionError, Result, exec_err};
 
-use super::exec::NAME;
-use super::parameters::ColumnNames;
+use super::parameters::{EXEC_NAME, ColumnNames};
 
 /// Rows of one batch, without those whose value is null.
 pub(super) struct Piece {
@@ -35,14 +34,14 @@ impl Piece {
         let filtered;
         let (keys, values) = match batch.columns() {
             [keys @ .., values] => (keys, values),
-            [] => return exec_err!("{NAME}: the input has no columns"),
+            [] => return exec_err!("{EXEC_NAME}: the input has no columns"),
         };
         let key_names = names.series.iter().chain([&names.timestamp]);
         for (array, name) in keys.iter().zip(key_names) {
             let nulls = array.logical_null_count();
             if nulls > 0 {
                 return exec_err!(
-                    "{NAME}: {nulls} of {} rows are null in column {name:?}: a point needs a series and a timestamp; leave these rows out by a view with {name:?} IS NOT NULL",
+                    "{EXEC_NAME}: {nulls} of {} rows are null in column {name:?}: a point needs a series and a timestamp; leave these rows out by a view with {name:?} IS NOT NULL",
                     array.len()
                 );
             }
@@ -66,7 +65,7 @@ impl Piece {
         let timestamps =
             cast_with_options(timestamps, &DataType::Int64, &options).map_err(|error| {
                 DataFusionError::from(error).context(format!(
-                    "{NAME}: a timestamp in column {:?} is beyond the 64 bits of a signed integer: leave such rows out, or divide all timestamps, in a view",
+                    "{EXEC_NAME}: a timestamp in column {:?} is beyond the 64 bits of a signed integer: leave such rows out, or divide all timestamps, in a view",
                     names.timestamp
                 ))
             })?;
@@ -190,7 +189,7 @@ fn is_next(order: Ordering) -> Result<bool> {
         Ordering::Less => Ok(true),
         Ordering::Equal => Ok(false),
         Ordering::Greater => exec_err!(
-            "{NAME}: the input is not in the order of series and timestamps: is the table's WITH ORDER right?"
+            "{EXEC_NAME}: the input is not in the order of series and timestamps: is the table's WITH ORDER right?"
         ),
     }
 }

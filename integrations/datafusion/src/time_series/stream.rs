@@ -16,11 +16,10 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 
+use super::parameters::{EXEC_NAME, TimeBucketParameters};
 use super::compute::{Buckets, Work};
-use super::exec::NAME;
 use super::fill::Filler;
 use super::gather::{Chunk, Gatherer};
-use super::parameters::TimeBucketParameters;
 use super::piece::Piece;
 
 /// Returns the output of a partition. Dropping the stream stops the work: a call of the library that
@@ -47,7 +46,7 @@ pub(super) fn run(
         kernel_time: time("kernel_time"),
         copy_time: time("copy_time"),
     });
-    let consumer = MemoryConsumer::new(format!("{NAME}[{partition}]"));
+    let consumer = MemoryConsumer::new(format!("{EXEC_NAME}[{partition}]"));
     let gathering = Gathering {
         input: input.fuse(),
         parameters: Arc::clone(&parameters),

@@ -17,11 +17,8 @@ use datafusion::physical_plan::{
 };
 
 use super::super::parameters::ColumnNames;
-use super::stream;
+use super::{NAME, stream};
 use crate::node::common_methods;
-
-/// The name in EXPLAIN and in errors.
-pub(super) const NAME: &str = "SeriesSortExec";
 
 /// Sorts points by series and timestamp, both ascending.
 ///

@@ -13,7 +13,7 @@ use datafusion::physical_plan::stream::{EmptyRecordBatchStream, RecordBatchStrea
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::TryStreamExt;
 
-use super::exec::NAME;
+use super::NAME;
 
 /// Sorts a stream.
 pub(super) fn sort(

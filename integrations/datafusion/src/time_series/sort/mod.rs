@@ -10,3 +10,6 @@ mod rows;
 mod stream;
 
 pub use exec::SeriesSortExec;
+
+/// The name of the plan node in EXPLAIN and in errors.
+const NAME: &str = "SeriesSortExec";

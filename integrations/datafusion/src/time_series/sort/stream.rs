@@ -16,7 +16,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::super::parameters::ColumnNames;
 use super::super::piece::Piece;
-use super::exec::NAME;
+use super::NAME;
 use super::external;
 use super::rows::Rows;
 use crate::memory::share;
