@@ -1,9 +1,6 @@
 //! Result codes and errors.
 
 use std::ffi::CStr;
-use std::fmt;
-
-use crate::driver;
 
 /// The result of a call.
 pub type CudaResult<T> = Result<T, CudaError>;
@@ -154,14 +151,6 @@ results! {
     911 CUDA_ERROR_EXTERNAL_DEVICE,
     999 CUDA_ERROR_UNKNOWN => UnknownError,
 }
-
-impl fmt::Display for CudaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", driver::words(*self as i32))
-    }
-}
-
-impl std::error::Error for CudaError {}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::context::{Bound, Owner};
 use crate::error::{CudaError, CudaResult};
-use crate::stream::Stream;
 use crate::sys::{self, CUevent, CUevent_flags};
 
 /// How an event works. `|` combines flags.
@@ -100,16 +99,6 @@ impl Event {
         // SAFETY: it writes one handle.
         unsafe { sys::cuEventCreate(&mut inner, flags.bits()) }.to_result()?;
         Ok(Self { inner, owner })
-    }
-
-    /// Puts the event behind all work that `stream` has so far. Replaces an earlier record.
-    ///
-    /// # Errors
-    ///
-    /// What the driver returns.
-    pub fn record(&self, stream: &Stream) -> CudaResult<()> {
-        // SAFETY: both live.
-        unsafe { sys::cuEventRecord(self.inner, stream.as_inner()) }.to_result()
     }
 
     /// Returns whether the work before the event is done, without waiting.

@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use crate::error::CudaResult;
-use crate::module::Module;
 use crate::sys::{self, CUfunction, CUfunction_attribute};
 
 /// Defines a size in up to three dimensions.
@@ -102,7 +101,7 @@ attributes! {
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
     inner: CUfunction,
-    module: PhantomData<&'a Module>,
+    module: PhantomData<&'a ()>,
 }
 
 // SAFETY: the driver's functions may be used from any thread.
@@ -115,7 +114,7 @@ impl Function<'_> {
     ///
     /// # Safety
     ///
-    /// The module that [`get_function`](Module::get_function) found the kernel in lives as long as
+    /// The module that [`get_function`](crate::module::Module::get_function) found the kernel in lives as long as
     /// the value.
     pub unsafe fn from_raw(inner: CUfunction) -> Self {
         let module = PhantomData;

@@ -147,6 +147,7 @@ macro_rules! destroyed {
     };
 }
 
+mod call;
 pub mod context;
 pub mod device;
 pub mod driver;

@@ -216,3 +216,16 @@ impl Stream {
 }
 
 destroyed! { [] Stream }
+
+/// The work of streams that events mark.
+impl Event {
+    /// Puts the event behind all work that `stream` has so far. Replaces an earlier record.
+    ///
+    /// # Errors
+    ///
+    /// What the driver returns.
+    pub fn record(&self, stream: &Stream) -> CudaResult<()> {
+        // SAFETY: both live.
+        unsafe { sys::cuEventRecord(self.as_inner(), stream.as_inner()) }.to_result()
+    }
+}

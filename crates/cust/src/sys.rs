@@ -11,7 +11,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::sync::OnceLock;
 
-use crate::driver;
+use crate::call;
 pub use crate::error::{cudaError_enum, cudaError_enum as CUresult};
 
 pub type CUdevice = c_int;
@@ -161,9 +161,9 @@ macro_rules! functions {
             type Function = unsafe extern "C" fn($($type),*) -> c_int;
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the parameters are those of NVIDIA's declaration; the result is an enum of C.
-            let function = *FUNCTION.get_or_init(|| unsafe { driver::symbol(c_name!($name)) });
+            let function = *FUNCTION.get_or_init(|| unsafe { call::symbol(c_name!($name)) });
             // SAFETY: the caller vouches for the arguments.
-            driver::call(function, |function| unsafe { function($($parameter),*) })
+            call::call(function, |function| unsafe { function($($parameter),*) })
         }
     )*};
 }

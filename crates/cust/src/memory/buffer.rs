@@ -295,3 +295,14 @@ impl<T: DeviceCopy> CopyDestination<DeviceBox<T>> for DeviceBox<T> {
         self.buffer.copy_to(&mut dest.buffer)
     }
 }
+
+impl<T: DeviceCopy> CopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
+    fn copy_from(&mut self, source: &DeviceBuffer<T>) -> CudaResult<()> {
+        source.as_slice().copy_to(self)
+    }
+
+    fn copy_to(&self, dest: &mut DeviceBuffer<T>) -> CudaResult<()> {
+        let dest: &mut DeviceSlice<T> = dest;
+        self.copy_to(dest)
+    }
+}

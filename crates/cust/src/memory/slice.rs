@@ -9,14 +9,11 @@ use std::ops::{
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{
-    CopyDestination, DeviceBuffer, DeviceCopy, DevicePointer, copy_in, copy_out, copy_within,
-    finish,
-};
+use super::{CopyDestination, DeviceCopy, DevicePointer, copy_in, copy_out, copy_within, finish};
 use crate::error::{CudaError, CudaResult};
 use crate::sys;
 
-/// Elements in a device's memory. A [`DeviceBuffer`] dereferences to all of its elements, and
+/// Elements in a device's memory. A [`DeviceBuffer`](super::DeviceBuffer) dereferences to all of its elements, and
 /// ranges of them are slices too. A range past the end panics, as with a slice of Rust.
 ///
 /// ```no_run
@@ -291,16 +288,5 @@ impl<T: DeviceCopy> CopyDestination<DeviceSlice<T>> for DeviceSlice<T> {
         let (target, source) = (dest.as_device_ptr(), self.as_device_ptr());
         // SAFETY: both have this length.
         unsafe { copy_within::<T>(target.as_raw(), source.as_raw(), self.len()) }
-    }
-}
-
-impl<T: DeviceCopy> CopyDestination<DeviceBuffer<T>> for DeviceSlice<T> {
-    fn copy_from(&mut self, source: &DeviceBuffer<T>) -> CudaResult<()> {
-        source.as_slice().copy_to(self)
-    }
-
-    fn copy_to(&self, dest: &mut DeviceBuffer<T>) -> CudaResult<()> {
-        let dest: &mut DeviceSlice<T> = dest;
-        self.copy_to(dest)
     }
 }

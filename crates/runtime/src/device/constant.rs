@@ -2,7 +2,7 @@
 
 use super::capture;
 use super::handle::Backend;
-pub(super) use super::module::SET_CONSTANT;
+use super::module::SET_CONSTANT;
 use super::{Device, Module};
 use crate::{Error, Result};
 use cuda_std::DeviceParam;

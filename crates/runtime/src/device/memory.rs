@@ -1,8 +1,7 @@
 //! The memory of buffers.
 
 use super::handle::Backend;
-pub use super::host_allocation::ForeignOwner;
-use super::host_allocation::{Content, HostMemory};
+use super::host_allocation::{Content, ForeignOwner, HostMemory};
 use super::limit::Reservation;
 use super::{Device, cuda};
 use crate::Result;

@@ -1,9 +1,10 @@
 //! Memory of other libraries, which is given back once the work on it has finished.
 
+use super::event::Event;
 use super::primary::Primary;
-use super::stream::{Event, Stream};
+use super::stream::Stream;
+use crate::device::host_allocation::ForeignOwner;
 use crate::device::lock;
-use crate::device::memory::ForeignOwner;
 use crate::sync::Mutex;
 use cust::event::EventFlags;
 use std::collections::VecDeque;

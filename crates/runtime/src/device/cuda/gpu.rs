@@ -1,18 +1,20 @@
 //! A GPU's handles, what they share, and the memory of buffers.
 
 use super::borrowed::Borrowed;
+use super::event::Event;
 use super::graph::{Graph, Recording};
-use super::memory::{HostAllocation, Pool};
+use super::memory::Pool;
 use super::modules::Modules;
 use super::outbox::SLOT;
+use super::page_locked::HostAllocation;
 use super::primary::{self, Primary};
 use super::spare::Spare;
 use super::staging::{MAILBOX, Mailboxes, Staging};
-use super::stream::{Event, Stream};
-use super::uploads::{UploadBlock, UploadBlocks};
+use super::stream::Stream;
+use super::upload_blocks::{UploadBlock, UploadBlocks};
 use crate::device::available::no_memory;
+use crate::device::host_allocation::ForeignOwner;
 use crate::device::info::Properties;
-use crate::device::memory::ForeignOwner;
 use crate::device::{DeviceInfo, DeviceKind, Element, LaunchConfig, MemoryKind, Module, lock};
 use crate::sync::Mutex;
 use crate::{Error, Result};

@@ -12,24 +12,27 @@
 
 mod blocks;
 mod borrowed;
+mod event;
 mod gpu;
 mod graph;
 mod memory;
 mod modules;
 mod outbox;
+mod page_locked;
 mod primary;
 mod spare;
 mod staging;
 mod stream;
 mod tensor_map;
 mod threshold;
+mod upload_blocks;
 mod uploads;
 mod words;
 
+pub use event::Event;
 pub use gpu::{Allocation, Gpu};
 pub use graph::{Graph, Recording};
-pub use memory::HostAllocation;
-pub use stream::Event;
+pub use page_locked::HostAllocation;
 pub use uploads::Uploads;
 
 use crate::device::DriverState;

@@ -3,7 +3,7 @@
 use super::primary::{Primary, code_of};
 use super::stream::Stream;
 use super::words::words;
-use crate::device::constant::SET_CONSTANT;
+use crate::device::module::SET_CONSTANT;
 use crate::device::split::Split;
 use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};

@@ -3,13 +3,14 @@
 //! The driver may read pageable memory after the call that starts a copy has returned. Few bytes are
 //! therefore written to page-locked memory first, so that calls need not wait for the stream.
 
-use super::memory::HostAllocation;
+use super::event::Event;
+use super::page_locked::HostAllocation;
 use super::primary::Primary;
-use super::stream::{Event, Stream};
 use crate::Result;
 use crate::device::lock;
 use crate::sync::Mutex;
 use cust::event::EventFlags;
+use cust::stream::Stream;
 use cust::sys;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -53,17 +54,18 @@ impl Outbox {
     /// many. It is freed only after the stream has done this.
     pub unsafe fn copy_in(
         &self,
+        primary: &Arc<Primary>,
         stream: &Stream,
         source: *const u8,
         bytes: usize,
         address: sys::CUdeviceptr,
         operation: impl fmt::Display,
     ) -> Option<Result<()>> {
-        let make = || Ring::new(stream.primary()).ok().map(Mutex::new);
+        let make = || Ring::new(primary).ok().map(Mutex::new);
         let mut ring = lock(self.ring.get_or_init(make).as_ref()?);
         // SAFETY: the caller keeps the contract, which is that of `Ring::copy_in` too: both ends
         // have `bytes` bytes, and the memory of the GPU is freed only after the copy.
-        Some(unsafe { ring.copy_in(stream, source, bytes, address, operation) })
+        Some(unsafe { ring.copy_in(primary, stream, source, bytes, address, operation) })
     }
 }
 
@@ -81,6 +83,7 @@ impl Ring {
     /// As [`Outbox::copy_in`].
     unsafe fn copy_in(
         &mut self,
+        primary: &Primary,
         stream: &Stream,
         source: *const u8,
         bytes: usize,
@@ -94,16 +97,19 @@ impl Ring {
         }
         let place = self.memory.as_mut_slice()[slot * SLOT..][..bytes].as_mut_ptr();
         // SAFETY: both have these bytes, and the stream has copied what the slot had before: the
-        // event of its half was awaited. By the contract of this function, the memory at `address`
-        // is freed only after the copy.
-        let started = unsafe {
-            place.copy_from_nonoverlapping(source, bytes);
-            stream.copy_in_bytes(place, bytes, address, operation)
-        };
+        // event of its half was awaited.
+        unsafe { place.copy_from_nonoverlapping(source, bytes) };
+        let (raw, from) = (stream.as_inner(), place.cast_const().cast());
+        // SAFETY: both have these bytes. Until the event of the half is awaited, nothing else writes
+        // to the slot; by the contract of this function, the memory at `address` is freed only
+        // after the copy.
+        let start = || unsafe { sys::cuMemcpyHtoDAsync_v2(address, from, bytes, raw) };
+        let started = primary.call(operation, || start().to_result());
         self.next = (slot + 1) % SLOTS;
         if self.next.is_multiple_of(HALF) {
             // If waiting fails too, the context is lost, and its copies with it.
-            let recorded = copied.record(stream).or_else(|_| stream.synchronize());
+            let wait = || primary.call("waiting for a stream", || stream.synchronize());
+            let recorded = copied.record_on(stream).or_else(|_| wait());
             return started.and(recorded);
         }
         started

@@ -2,8 +2,8 @@
 
 use super::words::words;
 use crate::device::available::MemoryState;
-use crate::device::capture;
 use crate::device::info::Properties;
+use crate::device::present::is_present;
 use crate::device::{DeviceId, DeviceInfo, DeviceKind, DriverState, lock};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{Error, Result};
@@ -156,7 +156,7 @@ impl Primary {
     pub fn between_captures(&self, operation: &'static str) -> Result<MutexGuard<'_, ()>> {
         let gate = lock(&self.captures_gate);
         if self.is_captured() {
-            if capture::is_present() {
+            if is_present() {
                 let message = "this call waits until no graph is captured, and this thread captures \
                                one: call it before or after the capture";
                 return Err(Error::input(operation, message));

@@ -5,9 +5,10 @@
 //! block, all threads copy the next.
 
 use super::blocks::{Blocks, Copies};
-use super::memory::HostAllocation;
+use super::event::Event;
+use super::page_locked::HostAllocation;
 use super::primary::Primary;
-use super::stream::{Event, Stream};
+use super::stream::Stream;
 use crate::Result;
 use crate::device::{copy_bytes, lock};
 use crate::sync::Mutex;

@@ -1,14 +1,14 @@
-//! Streams, the work that is put on them, and events.
+//! Streams, and the work that is put on them.
 
+use super::event::Event;
 use super::outbox::{Outbox, SLOT};
 use super::primary::Primary;
 use super::spare::Spare;
 use crate::device::lock;
 use crate::sync::Mutex;
 use crate::{Error, Result};
-use cust::error::CudaError;
-use cust::event::{Event as CustEvent, EventFlags, EventStatus};
-use cust::stream::{Stream as CustStream, StreamWaitEventFlags};
+use cust::event::EventFlags;
+use cust::stream::Stream as CustStream;
 use cust::sys;
 use std::ffi::c_void;
 use std::fmt;
@@ -179,7 +179,16 @@ impl Stream {
         if bytes <= SLOT {
             // SAFETY: by the contract of this function, both ends have `bytes` bytes, and the
             // memory at `address` is freed only after the copy.
-            let copied = unsafe { (self.outbox).copy_in(self, source, bytes, address, operation) };
+            let copied = unsafe {
+                (self.outbox).copy_in(
+                    &self.primary,
+                    &self.inner,
+                    source,
+                    bytes,
+                    address,
+                    operation,
+                )
+            };
             if let Some(started) = copied {
                 return started;
             }
@@ -254,61 +263,12 @@ impl Drop for Stream {
     }
 }
 
-/// An event of the driver.
-pub struct Event {
-    inner: CustEvent,
-    primary: Arc<Primary>,
-}
-
 impl Event {
-    pub fn new(primary: &Arc<Primary>, flags: EventFlags) -> Result<Event> {
-        let bound = primary.bind()?;
-        let inner = CustEvent::new_in(&bound, flags);
-        Ok(Event {
-            inner: primary.check(inner, "creating an event")?,
-            primary: primary.clone(),
-        })
-    }
-
     pub fn record(&self, stream: &Stream) -> Result<()> {
-        let record = || self.inner.record(&stream.inner);
-        self.primary.call("recording an event", record)
+        self.record_on(&stream.inner)
     }
 
     pub fn make_wait(&self, stream: &Stream) -> Result<()> {
-        let flags = StreamWaitEventFlags::DEFAULT;
-        let wait = || stream.inner.wait_event(&self.inner, flags);
-        self.primary.call("waiting for an event on a stream", wait)
-    }
-
-    pub fn synchronize(&self) -> Result<()> {
-        let wait = || self.inner.synchronize();
-        self.primary.call("waiting for an event", wait)
-    }
-
-    /// Whether the work before the event is known to have finished. The driver does not tell while
-    /// another library captures a graph, or after a failure.
-    pub fn has_happened(&self) -> bool {
-        let status = self.primary.bind().map(|_bound| self.inner.query());
-        matches!(status, Ok(Ok(EventStatus::Ready)))
-    }
-
-    /// Returns the milliseconds from `start` to this event, negative if `start` is the later event.
-    /// Waits for both. Returns `None` if one has not been recorded.
-    pub fn milliseconds_since(&self, start: &Event) -> Result<Option<f32>> {
-        start.synchronize()?;
-        self.synchronize()?;
-        let read = || match self.inner.elapsed_time_f32(&start.inner) {
-            Err(CudaError::InvalidHandle) => Ok(None),
-            milliseconds => milliseconds.map(Some),
-        };
-        self.primary
-            .call("reading the time between two events", read)
-    }
-}
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "event on {}", self.primary.name())
+        self.make_stream_wait(&stream.inner)
     }
 }

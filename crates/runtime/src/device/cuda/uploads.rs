@@ -5,75 +5,17 @@
 //! page-locked memory first, or written there.
 
 use super::gpu::{Allocation, Gpu};
-use super::memory::HostAllocation;
 use super::outbox::SLOT;
-use super::primary::Primary;
-use super::stream::Event;
+use super::upload_blocks::{BLOCK, UploadBlock};
 use crate::device::Element;
 use crate::{Result, parallel};
-use cust::event::EventFlags;
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
-
-/// Bytes of a block: the arrays of a large batch of sequences.
-const BLOCK: usize = 16 << 20;
 
 /// The most blocks that a call fills in turn: the host is that far ahead of the GPU.
 const BLOCKS: usize = 2;
 
-/// The most blocks of a GPU, for all calls together.
-const OF_GPU: usize = 4;
-
-/// The blocks of a GPU.
-#[derive(Default)]
-pub struct UploadBlocks {
-    /// Those that no call uses, the one that was used last at the end.
-    free: VecDeque<UploadBlock>,
-    /// The number of all.
-    made: usize,
-}
-
-impl UploadBlocks {
-    /// Returns a block from which copies may not have finished, or `None` if calls use all blocks,
-    /// or the host cannot lock memory.
-    pub fn take(&mut self, primary: &Arc<Primary>) -> Option<UploadBlock> {
-        if self.free.is_empty() && self.made < OF_GPU {
-            self.free.push_back(UploadBlock::new(primary).ok()?);
-            self.made += 1;
-        }
-        self.free.pop_front()
-    }
-
-    pub fn put_back(&mut self, block: UploadBlock) {
-        self.free.push_back(block);
-    }
-}
-
 /// Arrays begin at multiples of this many bytes.
 const ALIGNMENT: usize = 256;
-
-/// Page-locked memory, and the event after the last copy from it.
-pub struct UploadBlock {
-    memory: HostAllocation<u8>,
-    copied: Event,
-}
-
-impl UploadBlock {
-    fn new(primary: &Arc<Primary>) -> Result<UploadBlock> {
-        Ok(UploadBlock {
-            memory: HostAllocation::new(primary, BLOCK)?,
-            copied: Event::new(primary, EventFlags::DISABLE_TIMING)?,
-        })
-    }
-}
-
-impl Drop for UploadBlock {
-    fn drop(&mut self) {
-        // If waiting fails, the context is lost, and its copies with it.
-        let _ = self.copied.synchronize();
-    }
-}
 
 /// Copies in the order of a handle's stream. The host goes on meanwhile, until all blocks are full.
 /// The GPU keeps the blocks for the next call.
