@@ -1,5 +1,6 @@
 //! Contexts.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::device::Device;
@@ -55,7 +56,9 @@ impl Context {
     /// # fn main() -> Result<(), cust::error::CudaError> {
     /// cust::init(CudaFlags::empty())?;
     /// let context = Arc::new(Context::retain(Device::get_device(0)?)?);
-    /// let event = Event::new_in(&context.bind()?, EventFlags::DEFAULT)?;
+    /// let event = Event::new_in(&context, EventFlags::DEFAULT)?;
+    /// let _bound = context.bind()?;
+    /// event.synchronize()?;
     /// # Ok(())
     /// # }
     /// ```
@@ -63,11 +66,8 @@ impl Context {
     /// # Errors
     ///
     /// What the driver returns.
-    pub fn bind(self: &Arc<Self>) -> CudaResult<Bound<'_>> {
-        Ok(Bound {
-            context: self,
-            _pushed: Pushed::new(self.inner)?,
-        })
+    pub fn bind(&self) -> CudaResult<Bound<'_>> {
+        Bound::new(self.inner)
     }
 
     /// Returns the driver's handle.
@@ -109,34 +109,32 @@ impl CurrentContext {
     }
 }
 
-/// A context that [`Context::bind`] has made current on this thread.
+/// A context that [`Context::bind`] has made current on this thread. Values are dropped in reverse
+/// order.
 #[derive(Debug)]
 pub struct Bound<'a> {
-    context: &'a Arc<Context>,
-    _pushed: Pushed,
+    /// The handle keeps the value on its thread.
+    context: CUcontext,
+    of: PhantomData<&'a Context>,
 }
 
-/// The top of this thread's stack of contexts, from which dropping the value takes it. The handle
-/// keeps the value on its thread.
-#[derive(Debug)]
-struct Pushed(CUcontext);
-
-impl Pushed {
-    fn new(context: CUcontext) -> CudaResult<Pushed> {
+impl Bound<'_> {
+    fn new(context: CUcontext) -> CudaResult<Self> {
         // SAFETY: the driver refuses handles that are no contexts.
         unsafe { sys::cuCtxPushCurrent_v2(context) }.to_result()?;
-        Ok(Pushed(context))
+        let of = PhantomData;
+        Ok(Self { context, of })
     }
 }
 
-impl Drop for Pushed {
+impl Drop for Bound<'_> {
     fn drop(&mut self) {
         let mut popped = std::ptr::null_mut();
         // SAFETY: takes away the context from `new`, and writes its handle.
         let result = unsafe { sys::cuCtxPopCurrent_v2(&mut popped) };
         // A driver that has shut down pops nothing.
         debug_assert!(
-            result != CUresult::CUDA_SUCCESS || popped == self.0,
+            result != CUresult::CUDA_SUCCESS || popped == self.context,
             "contexts are popped in reverse order"
         );
     }
@@ -166,12 +164,16 @@ impl Owner {
         kept: None,
     };
 
-    /// Returns the context that is bound.
-    pub(crate) fn bound(bound: &Bound<'_>) -> Self {
-        Self {
-            context: bound.context.inner,
-            kept: Some(bound.context.clone()),
-        }
+    /// Makes an object by a call while a context is current.
+    pub(crate) fn make<T>(
+        context: &Arc<Context>,
+        call: impl FnOnce(Self) -> CudaResult<T>,
+    ) -> CudaResult<T> {
+        let _bound = context.bind()?;
+        call(Self {
+            context: context.inner,
+            kept: Some(context.clone()),
+        })
     }
 
     /// Returns the context that is current on this thread.
@@ -204,9 +206,9 @@ impl Owner {
 
     /// Destroys the object by a call while this context is current. After that the context may go.
     pub(crate) fn destroy(&mut self, call: impl FnOnce() -> CUresult) -> CudaResult<()> {
-        let pushed = Pushed::new(self.context)?;
+        let bound = Bound::new(self.context)?;
         let result = call();
-        drop(pushed);
+        drop(bound);
         result.to_result()?;
         self.release();
         Ok(())

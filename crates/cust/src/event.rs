@@ -1,9 +1,10 @@
 //! Events: points in the work of a stream, whose times can be compared.
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::context::{Bound, Owner};
+use crate::context::{Context, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::sys::{self, CUevent, CUevent_flags};
 
@@ -84,14 +85,13 @@ impl Event {
         Self::of(Owner::current()?, flags)
     }
 
-    /// Makes an event in a context that [`Context::bind`](crate::context::Context::bind) has made
-    /// current.
+    /// Makes an event in a context that need not be current.
     ///
     /// # Errors
     ///
     /// What the driver returns.
-    pub fn new_in(bound: &Bound<'_>, flags: EventFlags) -> CudaResult<Self> {
-        Self::of(Owner::bound(bound), flags)
+    pub fn new_in(context: &Arc<Context>, flags: EventFlags) -> CudaResult<Self> {
+        Owner::make(context, |owner| Self::of(owner, flags))
     }
 
     fn of(owner: Owner, flags: EventFlags) -> CudaResult<Self> {

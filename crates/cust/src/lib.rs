@@ -72,8 +72,8 @@
 //!   that the driver returned.
 //! - [`driver`] is new: why there is no driver, its version, and its words for an error. So is what
 //!   gridstride's devices need beside it: [`Context::retain`] and [`Context::bind`], with which
-//!   threads use a context without keeping it current, and the functions that take a
-//!   [`Bound`](context::Bound) context; [`Stream::from_raw`](stream::Stream::from_raw) and
+//!   threads use a context without keeping it current, and the functions that take one, whose names
+//!   end in `_in`; [`Stream::from_raw`](stream::Stream::from_raw) and
 //!   [`is_idle`](stream::Stream::is_idle);
 //!   [`Module::find_global`](module::Module::find_global);
 //!   [`Function::set_max_dynamic_shared_memory`](function::Function::set_max_dynamic_shared_memory);

@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString, c_void};
 use std::marker::PhantomData;
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
-use crate::context::{Bound, Owner};
+use crate::context::{Context, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::function::Function;
 use crate::memory::{self, CopyDestination, DeviceCopy, DevicePointer};
@@ -165,19 +166,19 @@ impl Module {
         Self::load(Owner::current()?, cstr, options, &mut [])
     }
 
-    /// Compiles and loads PTX in a context that
-    /// [`Context::bind`](crate::context::Context::bind) has made current.
+    /// Compiles and loads PTX in a context that need not be current.
     ///
     /// # Errors
     ///
     /// What the driver returns, with the log of the driver's compiler.
     pub fn from_ptx_in(
-        bound: &Bound<'_>,
+        context: &Arc<Context>,
         ptx: &CStr,
         options: &[ModuleJitOption],
     ) -> Result<Module, (CudaError, String)> {
         let mut log = vec![0; 16 * 1024];
-        Self::load(Owner::bound(bound), ptx, options, &mut log).map_err(|error| {
+        let load = |owner| Self::load(owner, ptx, options, &mut log);
+        Owner::make(context, load).map_err(|error| {
             let text = log.split(|&byte| byte == 0).next().unwrap_or_default();
             (error, String::from_utf8_lossy(text).into_owned())
         })

@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
-use crate::context::{Bound, Owner};
+use crate::context::{Context, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
@@ -64,8 +65,8 @@ impl Stream {
         Self::of(Owner::current()?, flags, priority.unwrap_or(0))
     }
 
-    /// Makes a [`NON_BLOCKING`](StreamFlags::NON_BLOCKING) stream in a context that
-    /// [`Context::bind`](crate::context::Context::bind) has made current.
+    /// Makes a [`NON_BLOCKING`](StreamFlags::NON_BLOCKING) stream in a context that need not be
+    /// current.
     ///
     /// # Errors
     ///
@@ -75,8 +76,9 @@ impl Stream {
     ///
     /// While the stream has work, no function of this crate copies or sets memory that the work
     /// uses.
-    pub unsafe fn non_blocking_in(bound: &Bound<'_>) -> CudaResult<Self> {
-        Self::of(Owner::bound(bound), StreamFlags::NON_BLOCKING.bits(), 0)
+    pub unsafe fn non_blocking_in(context: &Arc<Context>) -> CudaResult<Self> {
+        let flags = StreamFlags::NON_BLOCKING.bits();
+        Owner::make(context, |owner| Self::of(owner, flags, 0))
     }
 
     /// Returns a stream of another library. Dropping the value does not destroy the stream.

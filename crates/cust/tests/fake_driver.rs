@@ -287,13 +287,10 @@ fn bind() -> Result<(), CudaError> {
     let context = Arc::new(Context::retain(Device::get_device(0)?)?);
     let flags = EventFlags::DISABLE_TIMING;
     assert_eq!(Event::new(flags).unwrap_err(), CudaError::InvalidContext);
+    let options = [ModuleJitOption::GenerateLineInfo(true)];
+    let module = Module::from_ptx_in(&context, &CString::new(PTX).unwrap(), &options).unwrap();
+    let (error, log) = Module::from_ptx_in(&context, c"other text", &[]).unwrap_err();
     let bound = context.bind()?;
-    let (module, error, log) = {
-        let options = [ModuleJitOption::GenerateLineInfo(true)];
-        let module = Module::from_ptx_in(&bound, &CString::new(PTX).unwrap(), &options);
-        let (error, log) = Module::from_ptx_in(&bound, c"other text", &[]).unwrap_err();
-        (module.unwrap(), error, log)
-    };
     assert_eq!((error, &*log), (CudaError::InvalidPtx, "no PTX"));
     assert_eq!(module.find_global(c"PAIR")?.1, 4);
     assert_eq!(module.find_global(c"OTHER"), Err(CudaError::NotFound));
@@ -302,14 +299,14 @@ fn bind() -> Result<(), CudaError> {
         .set_max_dynamic_shared_memory(9)?;
     assert_eq!(seen(), "8: 9");
     // SAFETY: the stream has no work.
-    let stream = unsafe { Stream::non_blocking_in(&bound)? };
+    let stream = unsafe { Stream::non_blocking_in(&context)? };
     assert_eq!(stream.get_flags()?, StreamFlags::NON_BLOCKING);
     assert!(stream.is_idle()?);
     fail(0, 1, 600);
     assert!(!stream.is_idle()?);
     // SAFETY: `stream` lives longer, and has no work.
     let same = unsafe { Stream::from_raw(stream.as_inner()) };
-    let event = Event::new_in(&bound, flags)?;
+    let event = Event::new_in(&context, flags)?;
     event.record(&same)?;
     drop(bound);
     // Nothing is current, and the objects keep the context.

@@ -437,9 +437,9 @@ fn nothing_is_uploaded_while_another_library_captures_the_stream() {
         nothing_is_uploaded_while_another_library_captures_the_stream,
         |device| {
             let context = Arc::new(Context::retain(CustDevice::get_device(0).unwrap()).unwrap());
-            let bound = context.bind().unwrap();
+            let _bound = context.bind().unwrap();
             // SAFETY: cust copies and sets no memory here.
-            let other = unsafe { CustStream::non_blocking_in(&bound) }.unwrap();
+            let other = unsafe { CustStream::non_blocking_in(&context) }.unwrap();
             let raw = other.as_inner();
             // Kernels that write nothing leave no sketches beyond the range.
             // SAFETY: this process runs this test alone, and no other thread reads the environment.

@@ -11,13 +11,12 @@ use std::sync::Arc;
 /// An event of the driver.
 pub struct Event {
     inner: CustEvent,
-    pub primary: Arc<Primary>,
+    primary: Arc<Primary>,
 }
 
 impl Event {
     pub fn new(primary: &Arc<Primary>, flags: EventFlags) -> Result<Event> {
-        let bound = primary.bind()?;
-        let inner = CustEvent::new_in(&bound, flags);
+        let inner = CustEvent::new_in(primary.context(), flags);
         Ok(Event {
             inner: primary.check(inner, "creating an event")?,
             primary: primary.clone(),

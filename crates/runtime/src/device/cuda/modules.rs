@@ -9,7 +9,6 @@ use crate::device::{Image, Module, lock};
 use crate::error::{Error, LoadError, Result};
 use crate::sync::Mutex;
 use cuda_std::host::{ConstantStatic, LaunchConfig};
-use cust::context::Bound;
 use cust::error::CudaError;
 use cust::function::{BlockSize, Function as CustFunction, FunctionAttribute};
 use cust::module::{Module as CustModule, ModuleJitOption};
@@ -68,8 +67,8 @@ impl Modules {
         addresses: &mut [*mut c_void],
     ) -> Result<()> {
         let (grid, block) = (config.grid, config.block);
-        let bound = self.primary.bind()?;
-        let function = self.function(&bound, module, kernel, config.shared_bytes)?;
+        let _bound = self.primary.bind()?;
+        let function = self.function(module, kernel, config.shared_bytes)?;
         stream.set_last_kernel(kernel);
         let (grid_size, block_size) = ((grid.x, grid.y, grid.z), (block.x, block.y, block.z));
         // SAFETY: by the contract of this function, the addresses are those of the kernel's
@@ -96,8 +95,8 @@ impl Modules {
         threads: u32,
         shared_bytes: u32,
     ) -> Result<(u32, u32)> {
-        let bound = self.primary.bind()?;
-        let function = self.function(&bound, module, kernel, shared_bytes)?;
+        let _bound = self.primary.bind()?;
+        let function = self.function(module, kernel, shared_bytes)?;
         let block = BlockSize::x(threads);
         let blocks = function.max_active_blocks_per_multiprocessor(block, shared_bytes as usize);
         let operation =
@@ -110,10 +109,9 @@ impl Modules {
     }
 
     /// Returns a kernel that may use `shared_bytes` bytes of dynamic shared memory, and loads the
-    /// kernel if necessary.
+    /// kernel if necessary. The context must be current.
     fn function(
         &self,
-        bound: &Bound<'_>,
         module: &'static Module,
         kernel: &'static str,
         shared_bytes: u32,
@@ -126,8 +124,7 @@ impl Modules {
                 // The driver compiles slowly, so each kernel is compiled alone.
                 let alone = (present.split.as_ref()).and_then(|split| split.ptx_of(kernel));
                 let alone = alone.as_deref().map(|ptx| (kernel, ptx));
-                let loaded =
-                    self.loaded(bound, &mut present.loaded, module, present.image, alone)?;
+                let loaded = self.loaded(&mut present.loaded, module, present.image, alone)?;
                 place.insert(self.look_up(loaded, module, kernel)?)
             }
         };
@@ -176,7 +173,6 @@ impl Modules {
     /// whole image, and loads it if necessary.
     fn loaded<'a>(
         &self,
-        bound: &Bound<'_>,
         loaded: &'a mut HashMap<Option<&'static str>, CustModule>,
         module: &Module,
         image: &Image,
@@ -186,7 +182,7 @@ impl Modules {
             Entry::Occupied(loaded) => Ok(loaded.into_mut()),
             Entry::Vacant(place) => {
                 let ptx = alone.map_or(image.ptx(), |(_, ptx)| ptx);
-                Ok(place.insert(self.load(bound, module, image, ptx)?))
+                Ok(place.insert(self.load(module, image, ptx)?))
             }
         }
     }
@@ -206,7 +202,7 @@ impl Modules {
     ) -> Result<()> {
         stream.refuse_capture()?;
         let (name, bytes) = (constant.name(), constant.bytes());
-        let bound = self.primary.bind()?;
+        let _bound = self.primary.bind()?;
         let mut modules = lock(&self.present);
         let present = self.present(&mut modules, module)?;
         let missing = || {
@@ -217,7 +213,7 @@ impl Modules {
         if present.split.is_some() {
             return Err(missing());
         }
-        let loaded = self.loaded(&bound, &mut present.loaded, module, present.image, None)?;
+        let loaded = self.loaded(&mut present.loaded, module, present.image, None)?;
         let look_up = |name: String| {
             let symbol = CString::new(name).map_err(|_| missing())?;
             Ok(loaded.find_global(&symbol))
@@ -289,20 +285,14 @@ impl Modules {
     }
 
     /// Loads `ptx`, the text of an image or a part of it.
-    fn load(
-        &self,
-        bound: &Bound<'_>,
-        module: &Module,
-        image: &Image,
-        ptx: &str,
-    ) -> Result<CustModule> {
+    fn load(&self, module: &Module, image: &Image, ptx: &str) -> Result<CustModule> {
         // For profilers, if the PTX has lines.
         let options = [ModuleJitOption::GenerateLineInfo(ptx.contains(".loc\t"))];
         let ptx = CString::new(ptx).map_err(|_| {
             let reason = "its text contains a zero byte".to_string();
             self.load_error(module, Some(image), reason, String::new())
         })?;
-        CustModule::from_ptx_in(bound, &ptx, &options).map_err(|(error, log)| {
+        CustModule::from_ptx_in(self.primary.context(), &ptx, &options).map_err(|(error, log)| {
             self.load_error(module, Some(image), words(code_of(error)), log)
         })
     }

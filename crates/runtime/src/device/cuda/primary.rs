@@ -128,6 +128,10 @@ impl Primary {
         &self.name
     }
 
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     pub fn device(&self) -> CustDevice {
         self.device
     }

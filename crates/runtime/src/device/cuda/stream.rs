@@ -30,36 +30,29 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(primary: &Arc<Primary>) -> Result<Stream> {
-        // Made first, as by `from_raw`.
-        let end = Event::new(primary, EventFlags::DISABLE_TIMING)?;
-        let bound = primary.bind()?;
         // SAFETY: cust copies and sets no memory here.
-        let inner = unsafe { CustStream::non_blocking_in(&bound) };
-        Ok(Stream::with(
-            primary.check(inner, "creating a stream")?,
-            end,
-        ))
+        let inner = unsafe { CustStream::non_blocking_in(primary.context()) };
+        Stream::with(primary.check(inner, "creating a stream")?, primary)
     }
 
     /// # Safety
     /// `raw` is a stream of the context, and exists as long as the result.
     pub unsafe fn from_raw(primary: &Arc<Primary>, raw: *mut c_void) -> Result<Stream> {
-        let end = Event::new(primary, EventFlags::DISABLE_TIMING)?;
         // SAFETY: the stream exists as long as the result by the contract of this function, and
         // cust copies and sets no memory here.
         let inner = unsafe { CustStream::from_raw(raw.cast()) };
-        Ok(Stream::with(inner, end))
+        Stream::with(inner, primary)
     }
 
-    fn with(inner: CustStream, end: Event) -> Stream {
-        Stream {
+    fn with(inner: CustStream, primary: &Arc<Primary>) -> Result<Stream> {
+        Ok(Stream {
+            end: Event::new(primary, EventFlags::DISABLE_TIMING)?,
             last_kernel: Mutex::new(None),
             spare: Arc::new(Spare::new(inner.as_inner())),
             outbox: Outbox::default(),
             inner,
-            primary: end.primary.clone(),
-            end,
-        }
+            primary: primary.clone(),
+        })
     }
 
     pub fn primary(&self) -> &Arc<Primary> {
