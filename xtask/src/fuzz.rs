@@ -18,6 +18,9 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
+/// The profile of the workspace that compiles them, and its folder.
+const PROFILE: &str = "fuzz";
+
 /// Limits of an input. libFuzzer reports an input beyond them as a failure.
 const INPUT_LIMITS: [&str; 3] = ["-timeout=30", "-rss_limit_mb=4096", "-max_len=65536"];
 
@@ -119,7 +122,8 @@ fn build(options: &Options) -> Result<Vec<Target>> {
     let root = workspace().join("fuzz");
     let mut cargo = Command::new("rustup");
     cargo
-        .args(["run", &options.toolchain, "cargo", "build", "--release"])
+        .args(["run", &options.toolchain, "cargo", "build"])
+        .args(["--profile", PROFILE])
         // With a target, build scripts and macros are compiled without the flags.
         .args(["--target", &host])
         .args(chosen.iter().flat_map(|name| ["--bin", name]))
@@ -129,7 +133,7 @@ fn build(options: &Options) -> Result<Vec<Target>> {
     if !cargo.status()?.success() {
         return Err(format!("{cargo:?} fails").into());
     }
-    let programs = root.join(folder).join(host).join("release");
+    let programs = root.join(folder).join(host).join(PROFILE);
     let target = |name: String| Target {
         program: programs.join(&name),
         seeds: root.join("corpus").join(&name),

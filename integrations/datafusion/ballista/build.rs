@@ -8,19 +8,15 @@ use std::path::{Path, PathBuf};
 const SOURCES: [&str; 6] = [
     "src",
     "../src",
-    "../Cargo.lock",
+    "../../../Cargo.lock",
     "../../../src",
     "../../../crates",
     "../../../kernels-gpu",
 ];
 
 fn main() {
-    // A package from a registry is built without its neighbours. Its version and the checksums of its
-    // dependencies name the sources then.
-    let in_repository = Path::new("../../../kernels-gpu").exists();
-    let count = if in_repository { SOURCES.len() } else { 1 };
     let mut files = Vec::new();
-    for source in &SOURCES[..count] {
+    for source in &SOURCES {
         println!("cargo:rerun-if-changed={source}");
         collect(Path::new(source), &mut files);
     }

@@ -1,6 +1,6 @@
 """Compares gridstride-sql with polars on random tables.
 
-    python3 tests/polars_check.py target/debug/gridstride-sql [--cluster HOST:PORT] [--seeds 3]
+    python3 integrations/datafusion/tests/polars_check.py target/debug/gridstride-sql [--cluster HOST:PORT] [--seeds 3]
 
 Tables have nulls, NaN, series of very different lengths, several files, row groups and orders of rows. Needs polars.
 """

@@ -20,9 +20,9 @@ use tokio::time::sleep;
 use tonic::transport::Channel;
 
 use crate::codec::GridstrideCodec;
+use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
 use crate::fingerprint::{executor_id, fingerprint};
 use crate::running::{ListingEngine, RunningTasks, report};
-use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
 use crate::session::{config, server_state};
 use crate::workdir::WorkDir;
 

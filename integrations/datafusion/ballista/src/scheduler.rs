@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::codec::GridstrideCodec;
+use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
 use crate::fingerprint::fingerprint;
 use crate::guard::{GuardedExecutors, GuardedJobs, Sightings, give_up_stalled};
-use crate::endpoint::{MAX_MESSAGE, endpoint_settings};
 use crate::session::{client_state, config};
 
 /// How a scheduler runs.

@@ -22,7 +22,7 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
-use super::parameters::{BoxOverlapParameters, Placement, EXEC_NAME};
+use super::parameters::{BoxOverlapParameters, EXEC_NAME, Placement};
 use super::partition::{Build, Partition};
 use super::schema::{Columns, bin_column};
 use crate::config;

@@ -15,7 +15,6 @@ pub(super) const EXEC_NAME: &str = "BoxOverlapExec";
 
 gridstride::choice! {
     /// Which rows a join of boxes returns.
-    #[derive(Serialize, Deserialize)]
     pub enum BoxJoinType("the join") {
         /// All pairs of overlapping boxes, with the columns of both tables.
         Inner("inner"),

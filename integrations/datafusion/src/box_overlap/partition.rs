@@ -12,10 +12,10 @@ use datafusion::physical_plan::metrics::{
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
-use super::parameters::{EXEC_NAME, BoxJoinType, BoxOverlapParameters, Placement};
 use super::box_type::BoxColumns;
 use super::gather::{Gathered, Gatherer};
 use super::output::{Send, Sink};
+use super::parameters::{BoxJoinType, BoxOverlapParameters, EXEC_NAME, Placement};
 use super::schema::Columns;
 use super::search::{PAIR_BYTES, ROW_BYTES, Search, Side};
 use crate::memory;

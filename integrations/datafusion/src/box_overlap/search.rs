@@ -6,9 +6,9 @@ use datafusion::physical_plan::metrics::{Count, Time};
 use gridstride::Device;
 use gridstride::box_overlap::BoxOverlap;
 
-use super::parameters::{EXEC_NAME, BoxJoinType, Placement};
 use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes};
 use super::output::{Output, Sink, state};
+use super::parameters::{BoxJoinType, EXEC_NAME, Placement};
 use super::rows::Rows;
 use super::slices::Slices;
 use crate::config::{self, DeviceName};

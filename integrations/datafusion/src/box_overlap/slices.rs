@@ -5,8 +5,8 @@ use gridstride::Device;
 use gridstride::box_overlap::{BoxOverlap, OverlapSlice, OverlapSlices};
 use gridstride::ndarray::s;
 
-use super::parameters::EXEC_NAME;
 use super::boxes::{ArrowCoordinate, Boxes};
+use super::parameters::EXEC_NAME;
 use crate::config;
 use crate::error::external;
 

@@ -23,8 +23,8 @@ use datafusion::physical_plan::{
 use futures::{FutureExt, StreamExt, TryFutureExt, TryStreamExt};
 use gridstride::Device;
 
-use super::parameters::{EXEC_NAME, NAME, NearestParameters};
 use super::gather::{Gathered, Gatherer};
+use super::parameters::{EXEC_NAME, NAME, NearestParameters};
 use super::search::{Database, Measures, Vectors};
 use super::stream::{Loading, Queries, References, Work, not_joined, run};
 use crate::config::{self, DeviceName};
@@ -169,7 +169,8 @@ async fn load(
         let timer = gather_time.timer();
         let gathered = gatherer.take()?;
         timer.done();
-        let with_device = |gathered| Ok((gathered, config::open(device).map_err(external(EXEC_NAME))?));
+        let with_device =
+            |gathered| Ok((gathered, config::open(device).map_err(external(EXEC_NAME))?));
         gathered.map(with_device).transpose()
     });
     task.join_unwind().await.map_err(not_joined)?

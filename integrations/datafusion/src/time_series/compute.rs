@@ -17,8 +17,8 @@ use gridstride::ndarray::ArrayView1;
 use gridstride::time_series::{Aggregates, TimeBuckets, Value};
 use gridstride::{Device, Error};
 
-use super::parameters::{EXEC_NAME, TIMESTAMP, TimeBucketParameters, is_count};
 use super::gather::{Chunk, bucket_start};
+use super::parameters::{EXEC_NAME, TIMESTAMP, TimeBucketParameters, is_count};
 use crate::arrow::into_buffer;
 use crate::config;
 use crate::error::external;

@@ -19,8 +19,8 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
-use super::parameters::{TimeBucketParameters, EXEC_NAME};
 use super::duration::Resolution;
+use super::parameters::{EXEC_NAME, TimeBucketParameters};
 use super::stream;
 use crate::config;
 use crate::node::common_methods;

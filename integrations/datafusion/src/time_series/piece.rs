@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type
 use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::common::{DataFusionError, Result, exec_err};
 
-use super::parameters::{EXEC_NAME, ColumnNames};
+use super::parameters::{ColumnNames, EXEC_NAME};
 
 /// Rows of one batch, without those whose value is null.
 pub(super) struct Piece {

@@ -16,10 +16,10 @@ use datafusion::physical_plan::metrics::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 
-use super::parameters::{EXEC_NAME, TimeBucketParameters};
 use super::compute::{Buckets, Work};
 use super::fill::Filler;
 use super::gather::{Chunk, Gatherer};
+use super::parameters::{EXEC_NAME, TimeBucketParameters};
 use super::piece::Piece;
 
 /// Returns the output of a partition. Dropping the stream stops the work: a call of the library that
