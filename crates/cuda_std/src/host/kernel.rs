@@ -116,7 +116,9 @@ pub struct Kernel<A> {
     bound: BlockBound,
     /// The parameters that are slices in Rust, a bit each: two parameters of the entry.
     slices: u32,
-    thread: unsafe fn(A),
+    /// Runs a thread on the CPU. Builds without the simulator have none, so that no machine code is
+    /// generated for the sources of kernels.
+    thread: Option<unsafe fn(A)>,
 }
 
 impl BlockBound {
@@ -142,7 +144,11 @@ impl<A> Kernel<A> {
             name,
             bound,
             slices,
-            thread,
+            thread: if cfg!(feature = "simulator") {
+                Some(thread)
+            } else {
+                None
+            },
         }
     }
 }
@@ -160,11 +166,17 @@ impl<A: Copy> Kernel<A> {
 
     /// Runs the kernel as one thread, on the lane that the caller has [`enter`](super::enter)ed.
     ///
+    /// # Panics
+    /// Without the feature `simulator`, which the crate simt enables.
+    ///
     /// # Safety
     /// The kernel's own contract: pointers valid, lengths right, the block's shape as it expects.
     pub unsafe fn run_thread(&self, args: A) {
-        // SAFETY: the kernel's own contract holds, by the contract of this function.
-        unsafe { (self.thread)(args) }
+        let thread = self.thread.expect(
+            "cuda_std has its feature `simulator`, without which kernels run on GPUs alone",
+        );
+        // SAFETY: pointers, lengths and the block's shape are as the kernel expects.
+        unsafe { thread(args) }
     }
 
     /// Calls `f` with the address of each parameter of the entry, in order: the form that the
