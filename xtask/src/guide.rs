@@ -448,6 +448,7 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
         .arg("--quiet")
         .args(&arguments[1..])
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "16")
         .env("CARGO_PROFILE_DEV_DEBUG", debug)
         .current_dir(folder)
         .status()?;
