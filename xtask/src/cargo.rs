@@ -52,6 +52,18 @@ pub fn target() -> PathBuf {
     workspace().join(target.unwrap_or_else(|| OsString::from("target")))
 }
 
+/// Formats all sources.
+pub fn format() -> Result<()> {
+    let format = command()
+        .args(["fmt", "--all"])
+        .current_dir(workspace())
+        .status()?;
+    match format.success() {
+        true => Ok(()),
+        false => Err("`cargo fmt --all` fails".into()),
+    }
+}
+
 /// Fails unless all sources are formatted, and prints the names of those that are not.
 pub fn require_formatted() -> Result<()> {
     let check = command()

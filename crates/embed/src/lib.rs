@@ -23,8 +23,8 @@ use std::{env, fs};
 /// ```
 ///
 /// `ptx` is the folder of the checked-in PTX and `kernels` that of the sources, both relative to the
-/// crate that is built. There is a file of PTX for each architecture. The crate needs the features
-/// `cuda`, without which no PTX is embedded, and `build-ptx`, which enables that of this crate.
+/// crate that is built. There is a file of PTX for each architecture. Without the feature `cuda` no
+/// PTX is embedded, and there need be none.
 pub fn build_script(name: &str, ptx: &str, kernels: &str) {
     // Each `cargo::error` is a line of cargo's own report, which needs no panic and its backtrace.
     if let Err(message) = embed(name, Path::new(ptx), Path::new(kernels)) {
@@ -40,9 +40,13 @@ fn embed(name: &str, ptx: &Path, kernels: &Path) -> Result<(), String> {
         env::var_os("OUT_DIR").ok_or("cargo does not set OUT_DIR: this is no build script")?,
     );
     let mut module = format!("gridstride_runtime::device::Module::new(\"{name}\", &[\n");
-    for (architecture, file) in images(name, ptx)? {
+    let images = match cfg!(any(feature = "cuda", feature = "build-ptx")) {
+        true => images(name, ptx)?,
+        false => Vec::new(),
+    };
+    for (architecture, file) in images {
         let file = source(name, &architecture, file, kernels, &out)?;
-        if env::var_os("CARGO_FEATURE_CUDA").is_some() {
+        if cfg!(feature = "cuda") {
             let image = compressed(&file, &out)?;
             writeln!(
                 module,

@@ -1,4 +1,4 @@
-//! Dispatch by element type and kind of device.
+//! Dispatch by element type and kind of device, and on a GPU by kind of host memory.
 
 use std::slice;
 
@@ -30,7 +30,12 @@ macro_rules! dispatch {
                         DeviceKind::Cpu => cpu::$cpu(product),
                         _ => {
                             product.sizes().require_kernels(operation)?;
-                            gpu::host(options, device, whole, product)
+                            match gpu::Panels::new(device, &product) {
+                                Some(panels) => {
+                                    gpu::in_panels(options, device, whole, product, &panels)
+                                }
+                                None => gpu::host(options, device, whole, product),
+                            }
                         }
                     }
                 });

@@ -20,8 +20,14 @@
 //! simulator's race detector, with a compiler wrapper.
 //!
 //! # Hidden items
-//! Items without documentation here serve the kernel crates of gridstride: they may change in any
-//! release.
+//! Items that are `pub` but not on these pages serve the crates of gridstride alone, which require
+//! this crate in its exact version. They may change in any release:
+//! - `error::During` and constructors of [`Error`], with which calls name their operation;
+//! - `offsets`, the checks of offsets that several kernels take, and `short`, how their results are
+//!   formatted;
+//! - items of [`device`] that reserve memory on the host, and of [`parallel`], for CPU versions;
+//! - `random` and `device::device_for_tests`, for unit tests;
+//! - `__serde`, for a macro.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod by_name;

@@ -8,40 +8,44 @@ use std::path::{Path, PathBuf};
 
 use ::new_kernel::{Checkout, check_name, files};
 
-use crate::{Result, ptx, workspace};
+use crate::{Result, cargo, ptx, workspace};
 use edits::edits;
 
+/// Makes pairs of a file's path and its text in the template.
+macro_rules! template {
+    ($($path:literal: $text:literal),* $(,)?) => {
+        [$(($path, include_str!(concat!("template/", $text)))),*]
+    };
+}
+
 /// New files, with the texts of the template, in which the kernel is `row_sums`.
-const FILES: [(&str, &str); 7] = [
-    (
-        "kernels-gpu/row_sums/Cargo.toml",
-        include_str!("template/manifest.toml"),
-    ),
-    (
-        "kernels-gpu/row_sums/README.md",
-        include_str!("template/README.md"),
-    ),
-    ("src/row_sums/mod.rs", include_str!("template/mod.rs")),
-    ("src/row_sums/calls.rs", include_str!("template/calls.rs")),
-    (
-        "src/row_sums/reference.rs",
-        include_str!("template/reference.rs"),
-    ),
-    ("src/row_sums/gpu/mod.rs", include_str!("template/gpu.rs")),
-    (
-        "tests/kernels/row_sums.rs",
-        include_str!("template/test.rs"),
-    ),
-];
+const FILES: [(&str, &str); 15] = template! {
+    "kernels-gpu/row_sums/Cargo.toml": "kernels-gpu/manifest.toml",
+    "kernels-gpu/row_sums/README.md": "kernels-gpu/README.md",
+    "crates/row_sums/Cargo.toml": "host/manifest.toml",
+    "crates/row_sums/README.md": "host/README.md",
+    "crates/row_sums/build.rs": "host/build.rs",
+    "crates/row_sums/src/lib.rs": "host/lib.rs",
+    "crates/row_sums/src/calls.rs": "host/calls.rs",
+    "crates/row_sums/src/input.rs": "host/input.rs",
+    "crates/row_sums/src/dispatch.rs": "host/dispatch.rs",
+    "crates/row_sums/src/partition.rs": "host/partition.rs",
+    "crates/row_sums/src/cpu.rs": "host/cpu.rs",
+    "crates/row_sums/src/gpu/mod.rs": "host/gpu/mod.rs",
+    "crates/row_sums/src/module.rs": "host/module.rs",
+    "crates/row_sums/src/reference.rs": "host/reference.rs",
+    "crates/row_sums/tests/row_sums/main.rs": "host/test.rs",
+};
 
 /// What a program cannot do.
 const LEFT: &str = "\
-1. Replace the kernel in kernels-gpu/NAME, the host code in src/NAME and the test in tests/kernels/NAME.rs by yours, with
-   the files and forms of calls that CONTRIBUTING.md lists. Correct the barriers in tests/repository/ptx.rs.
-2. cargo fmt, then `cargo test --test kernels -- NAME::` and `cargo test --test repository`.
+1. Replace the kernel in kernels-gpu/NAME, and the host code and the test in crates/NAME by yours, with the files and
+   forms of calls that CONTRIBUTING.md lists. Correct the barriers in tests/repository/ptx.rs.
+2. `cargo test -p gridstride_NAME` and `cargo test --test repository`.
 3. `cargo xtask ptx NAME` after each change of the kernels, and `cargo xtask api` for docs/public-api.
 4. Write examples/NAME.rs and a subcommand in cli/src/NAME, a benchmark benches/NAME.rs with its [[bench]] in
-   benches/Cargo.toml and its step in xtask/src/bench/steps.rs, and the page docs/guide/NAME.md.
+   benches/Cargo.toml and its step in xtask/src/bench/steps.rs, and the page docs/guide/NAME.md. List the calls in
+   crates/test_support/src/calls.rs.
 5. List the kernel in README.md, docs/guide/README.md, docs/guide/calls.md, the release order of CONTRIBUTING.md and
    CHANGELOG.md.";
 
@@ -57,15 +61,21 @@ pub fn add(name: &str) -> Result<()> {
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         println!("{}", path.strip_prefix(&root).unwrap_or(&path).display());
     }
-    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        let path = root.join("kernels-gpu").join(name).join(license);
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(Path::new("../..").join(license), path)?;
-        #[cfg(not(unix))]
-        fs::copy(root.join(license), path)?;
+    for folder in ["kernels-gpu", "crates"] {
+        for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let path = root.join(folder).join(name).join(license);
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(Path::new("../..").join(license), path)?;
+            #[cfg(not(unix))]
+            fs::copy(root.join(license), path)?;
+        }
     }
+    // Lines are broken elsewhere with longer names.
+    cargo::format()?;
     if let Err(error) = ptx::rebuild(&[name.to_owned()]) {
-        println!("no PTX was written, which builds for GPUs and two tests need: {error}");
+        println!(
+            "no PTX was written, which builds for GPUs and tests of the repository need: {error}"
+        );
     }
     println!("\nleft to do:\n{}", LEFT.replace("NAME", name));
     Ok(())
@@ -80,28 +90,27 @@ fn changes(root: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
         .into_iter()
         .flat_map(|folder| [format!("{folder}/{name}"), format!("{folder}/{name}.rs")]);
     let modules: Vec<_> = modules.collect();
-    let folder = format!("kernels-gpu/{name}");
-    let test = format!("tests/kernels/{name}.rs");
-    for taken in modules.iter().chain([&folder, &test]) {
+    let folders = ["kernels-gpu", "crates"].map(|folder| format!("{folder}/{name}"));
+    for taken in modules.iter().chain(&folders) {
         if root.join(taken).exists() {
             return Err(format!("{taken} exists already, and nothing in it is replaced").into());
         }
     }
-    // Modules without a file of their own, and features and dependencies in the manifest.
+    let lock = fs::read_to_string(root.join("Cargo.lock"))?;
+    if lock.contains(&format!("\nname = \"gridstride_{name}\"\n")) {
+        let package = format!("the package gridstride_{name} exists already");
+        return Err(format!("{package}: take another name").into());
+    }
+    // Features and dependencies in the manifest.
     let feature = name.replace('_', "-");
-    let taken = [
-        format!("mod {name};"),
-        format!("mod {name} {{"),
-        format!("\n{name} = "),
-        format!("\n{feature} = "),
-    ];
+    let taken = [format!("\n{name} = "), format!("\n{feature} = ")];
     let of_crate = files(name, &Checkout::Beside).into_iter();
     // The kernel is that of a crate outside of the repository.
     let kernel = of_crate.filter(|(file, _)| file == "kernels/src/lib.rs");
-    let kernel = kernel.map(|(_, text)| (format!("{folder}/src/lib.rs"), text));
+    let kernel = kernel.map(|(_, text)| (format!("kernels-gpu/{name}/src/lib.rs"), text));
     let renamed = |text: &str| {
         let text = text.replace("row_sums", name);
-        text.replace("ROW_SUMS", &name.to_uppercase())
+        text.replace("FEATURE", &feature)
     };
     let others = FILES.map(|(file, text)| (renamed(file), renamed(text)));
     let mut changes: Vec<_> = kernel.chain(others).collect();
@@ -132,57 +141,56 @@ mod tests {
                 .find(|(path, _)| *path == workspace().join(file));
             &of_file.unwrap_or_else(|| panic!("{file}")).1
         };
-        let manifest = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
-        let manifest: toml::Table = manifest.parse().unwrap();
         let changed: toml::Table = text("Cargo.toml").parse().unwrap();
-        for list in ["members", "default-members"] {
-            let count = |table: &toml::Table| table["workspace"][list].as_array().unwrap().len();
-            assert_eq!(count(&changed), count(&manifest) + 1, "{list}");
-        }
-        assert!(changed["features"]["blur-2d"].is_array());
-        assert!(
-            changed["dependencies"]["blur_2d_kernels"]["optional"]
-                .as_bool()
-                .unwrap()
-        );
-        let crates = changed["workspace"]["dependencies"].as_table().unwrap();
+        let list = |table: &toml::Value| {
+            let names = table.as_array().unwrap().iter();
+            let names = names.map(|name| name.as_str().unwrap().to_owned());
+            names.collect::<Vec<_>>()
+        };
         assert_eq!(
-            crates["blur_2d_kernels"]["path"].as_str(),
-            Some("kernels-gpu/blur_2d")
+            list(&changed["features"]["blur-2d"]),
+            ["dep:gridstride_blur_2d"]
         );
+        assert!(list(&changed["features"]["default"]).contains(&"blur-2d".to_owned()));
+        let dependency = &changed["dependencies"]["gridstride_blur_2d"];
+        assert_eq!(dependency["optional"].as_bool(), Some(true));
+        let crates = changed["workspace"]["dependencies"].as_table().unwrap();
+        for (name, path) in [
+            ("blur_2d_kernels", "kernels-gpu/blur_2d"),
+            ("gridstride_blur_2d", "crates/blur_2d"),
+        ] {
+            assert_eq!(crates[name]["path"].as_str(), Some(path));
+        }
+        let manifest: toml::Table = text("crates/blur_2d/Cargo.toml").parse().unwrap();
+        let package = &manifest["dev-dependencies"]["gridstride"];
+        assert_eq!(list(&package["features"]), ["blur-2d", "simulator"]);
         for (file, part) in [
             ("kernels-gpu/blur_2d/src/lib.rs", "pub unsafe fn blur_2d("),
-            ("src/blur_2d/gpu/mod.rs", "&modules::BLUR_2D"),
+            ("crates/blur_2d/src/gpu/mod.rs", "&blur_2d_kernels::blur_2d"),
+            ("crates/blur_2d/tests/blur_2d/main.rs", "blur_2d(&two"),
             (
                 "src/lib.rs",
-                "#[cfg(feature = \"blur-2d\")]\npub mod blur_2d;",
+                "#[cfg(feature = \"blur-2d\")]\n#[doc(inline)]\npub use gridstride_blur_2d as blur_2d;",
             ),
-            ("build.rs", "is_chosen: cfg!(feature = \"blur-2d\")"),
-            ("tests/kernels/main.rs", "\nmod blur_2d;\n"),
+            ("src/lib.rs", "| `blur-2d` | [`blur_2d`] |"),
             ("tests/repository/ptx.rs", "check_barriers(\"blur_2d\""),
-            ("tests/repository/ptx.rs", "\n        \"blur_2d\",\n"),
-            ("xtask/src/api.rs", "\"gridstride_blur_2d_kernels\","),
-            (".ci/run", " blur-2d "),
-            (".ci/run", " blur_2d.sm_70 "),
         ] {
             assert!(text(file).contains(part), "{file}: {part}");
         }
-        let counted = |text: &str| text.matches("name: \"").count();
-        let count = counted(text("build.rs"));
-        assert!(text("build.rs").contains(&format!("const KERNELS: [Kernels; {count}]")));
     }
 
     #[test]
     fn names_that_are_taken_are_refused() {
         for (name, said) in [
-            ("matmul", "src/matmul exists already"),
+            ("matmul", "kernels-gpu/matmul exists already"),
+            ("files", "crates/files exists already"),
+            ("pipeline", "src/pipeline exists already"),
             ("parallel", "crates/runtime/src/parallel.rs exists already"),
             ("ladder", "kernels-gpu/ladder exists already"),
             ("fn", "a keyword of Rust"),
-            ("modules", "src/lib.rs has `mod modules {` already"),
-            ("calls", "tests/kernels/main.rs has `mod calls;` already"),
+            ("cli", "the package gridstride_cli exists already"),
             ("race_detector", "Cargo.toml has `race-detector =` already"),
-            ("fft", "Cargo.toml has `fft =` already"),
+            ("csv", "Cargo.toml has `csv =` already"),
         ] {
             let error = changes(&workspace(), name).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

@@ -23,13 +23,14 @@ use num_traits::Zero;
 
 pub use self::cast::cast;
 use self::choice::choose;
-use self::factor::{factor, pack, recast};
+use self::factor::{pack, recast};
 pub use self::host::host;
 use self::job::{Job, add_parts};
 pub use self::kernels::{HasKernels, OutputOf};
+pub use self::overlapped::{Panels, in_panels};
 use self::tuning::Gpu;
 use super::element::ResidentProduct;
-use super::input::Sizes;
+use super::input::{DeviceMatrices, Sizes};
 use super::options::{Instructions, MatMul, Precision};
 
 /// The most matrices of a batch that one launch computes: below the limit of a grid, and such that
@@ -89,6 +90,27 @@ fn run<T: HasKernels, C: OutputOf<T>>(
         unsafe { compute(&job)? };
     }
     Ok(())
+}
+
+/// Returns the matrices as a factor, with the given axes as outer indices and as k.
+fn factor<T: HasKernels>(matrices: &DeviceMatrices<T>, [outer, k]: [usize; 2]) -> Factor<T::Bits> {
+    let strides = matrices.strides.map(|stride| stride as i64);
+    let (mut stride, mut stride_k) = (strides[outer], strides[k]);
+    let lengths = matrices.shape.map(|length| length as i64);
+    // The stride of a single row or column is never used: take one that fits most kernels.
+    if lengths[k] == 1 {
+        stride_k = 1.max(stride * lengths[outer]);
+    }
+    if lengths[outer] == 1 {
+        stride = 1.max(stride_k * lengths[k]);
+    }
+    recast(Factor {
+        elements: matrices.elements.slice(),
+        start: matrices.start as i64,
+        stride,
+        stride_k,
+        stride_batch: if lengths[0] == 1 { 0 } else { strides[0] },
+    })
 }
 
 /// Computes C = β·C for a product whose A and B are not read.

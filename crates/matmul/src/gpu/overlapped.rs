@@ -24,7 +24,7 @@ use gridstride_runtime::partition::equal_ranges;
 use gridstride_runtime::{Device, Result};
 use num_traits::Zero;
 
-use super::factor::{OnDevice, without_gaps};
+use super::host::{OnDevice, without_gaps};
 use super::kernels::{HasKernels, OutputOf};
 use super::run;
 use super::tuning::{self, COMPUTE_STREAMS, PANEL_ROWS};
@@ -37,57 +37,60 @@ const FROM: usize = 0;
 const COMPUTE: usize = 1;
 
 /// How to compute a product in panels.
-pub struct Plan<'a, T> {
+pub struct Panels<'a, T> {
     /// The elements of A and B in the order of the host's memory, and their strides.
     a: (&'a [T], [usize; 3]),
     b: (&'a [T], [usize; 3]),
     /// The number of panels, if there are enough rows.
-    panels: usize,
+    count: usize,
 }
 
-impl<'a, T: Scalar> Plan<'a, T> {
-    /// Returns the plan of a product, unless its copies are too small or cannot overlap with
+impl<'a, T: Scalar> Panels<'a, T> {
+    /// Returns the panels of a product, unless its copies are too small or cannot overlap with
     /// kernels.
     pub fn new<C: Element>(device: &Device, product: &HostProduct<'a, T, C>) -> Option<Self> {
         // First, since this asks nothing of the driver.
-        let panels = tuning::panels(product.sizes(), [size_of::<T>(), size_of::<C>()])?;
-        let plan = Plan::with_panels(product, panels)?;
-        let can_overlap = device.copies_beside_kernels(plan.a.0)
-            && device.copies_beside_kernels(plan.b.0)
+        let count = tuning::panels(product.sizes(), [size_of::<T>(), size_of::<C>()])?;
+        let panels = Panels::with_count(product, count)?;
+        let can_overlap = device.copies_beside_kernels(panels.a.0)
+            && device.copies_beside_kernels(panels.b.0)
             && device.copies_beside_kernels(product.c.as_slice()?);
-        can_overlap.then_some(plan)
+        can_overlap.then_some(panels)
     }
 
-    /// Returns the plan for a number of panels. A and B must have no gaps, and C must be in row-major
+    /// Returns this number of panels. A and B must have no gaps, and C must be in row-major
     /// order: its panels are then contiguous.
-    fn with_panels<C>(product: &HostProduct<'a, T, C>, panels: usize) -> Option<Self> {
+    fn with_count<C>(product: &HostProduct<'a, T, C>, count: usize) -> Option<Self> {
         product.c.as_slice()?;
-        Some(Plan {
+        Some(Panels {
             a: without_gaps(&product.a)?,
             b: without_gaps(&product.b)?,
-            panels,
+            count,
         })
     }
 }
 
-/// Computes a partition of a product as [`host`](super::host), by a plan of the same product.
-pub fn host<T: HasKernels, C: OutputOf<T>>(
+/// Computes a partition of a product as [`host`](super::host), in panels of the same product.
+pub fn in_panels<T: HasKernels, C: OutputOf<T>>(
     options: MatMul,
     device: &Device,
     whole: Sizes,
     mut product: HostProduct<T, C>,
-    plan: &Plan<T>,
+    panels: &Panels<T>,
 ) -> Result<()> {
     let (sizes, reads_c) = (product.sizes(), !product.beta.is_zero());
-    let ((a_elements, a_strides), (b_elements, b_strides)) = (plan.a, plan.b);
+    let ((a_elements, a_strides), (b_elements, b_strides)) = (panels.a, panels.b);
     // Else the rows of A have gaps, and all of A is copied first.
     let has_contiguous_rows = a_strides[1] >= a_strides[2];
-    let ranges: Vec<_> = equal_ranges(sizes.m, plan.panels, PANEL_ROWS).collect();
+    let ranges: Vec<_> = equal_ranges(sizes.m, panels.count, PANEL_ROWS).collect();
 
     let mut a = OnDevice::allocate(device, &product.a, a_strides)?;
     let mut b = OnDevice::allocate(device, &product.b, b_strides)?;
     let mut result = device.alloc::<C>(product.c.len())?;
-    let mut c = product.c.as_slice_mut().expect("C of a plan is row-major");
+    let mut c = product
+        .c
+        .as_slice_mut()
+        .expect("C is row-major, since it has panels");
     // Declared after the buffers: dropped, and waited for, before them.
     let mut streams = device.side_streams();
     // SAFETY: the arrays are borrowed until `streams` has waited, and no kernel reads what a copy
@@ -156,7 +159,7 @@ mod tests {
     use ndarray::{Array2, ArrayView2, Axis};
 
     use super::*;
-    use crate::gpu::host::in_sequence;
+    use crate::gpu::host::host;
     use crate::input::Product;
     use crate::options::{Instructions, Precision};
     use gridstride_runtime::device::device_for_tests;
@@ -190,10 +193,10 @@ mod tests {
         };
         let whole = product.sizes();
         let done = match panels {
-            None => in_sequence(options, device, whole, product),
-            Some(panels) => {
-                let plan = Plan::with_panels(&product, panels).unwrap();
-                host(options, device, whole, product, &plan)
+            None => host(options, device, whole, product),
+            Some(count) => {
+                let panels = Panels::with_count(&product, count).unwrap();
+                in_panels(options, device, whole, product, &panels)
             }
         };
         (done, c)

@@ -10,7 +10,12 @@
 //! ```
 
 mod calls;
+mod cpu;
+mod dispatch;
 mod gpu;
+mod input;
+mod module;
+mod partition;
 pub mod reference;
 
 pub use calls::row_sums;
