@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::imports::Files;
 
-/// Packages that still have circles. All PTX is made from their sources.
-const WITH_CIRCLES: [&str; 6] = [
-    "crates/cuda_builder",
-    "crates/cuda_std",
+/// Packages of kernels that still have circles.
+const WITH_CIRCLES: [&str; 4] = [
     "kernels-gpu/distances",
     "kernels-gpu/matmul",
     "kernels-gpu/primitives",

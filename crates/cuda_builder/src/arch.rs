@@ -1,9 +1,6 @@
 //! GPU architectures and PTX versions.
 
 use std::fmt;
-use std::str::FromStr;
-
-use crate::BuildError;
 
 macro_rules! architectures {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, ($major:literal, $minor:literal);)+) => {
@@ -100,17 +97,6 @@ impl Arch {
 impl fmt::Display for Arch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
-    }
-}
-
-impl FromStr for Arch {
-    type Err = BuildError;
-
-    fn from_str(text: &str) -> Result<Self, BuildError> {
-        let known = Arch::ALL.iter().copied().find(|arch| arch.name() == text);
-        known.ok_or_else(|| BuildError::UnknownArch {
-            given: text.to_owned(),
-        })
     }
 }
 

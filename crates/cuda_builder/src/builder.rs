@@ -98,9 +98,9 @@ pub struct Build {
     pub ptx: String,
     /// Its kernels and their barriers.
     pub summary: PtxSummary,
-    /// What it was compiled with.
+    /// The compiler.
     pub compiler: DeviceCompiler,
-    /// What it was compiled from.
+    /// The sources.
     pub sources: Sources,
 }
 
@@ -299,9 +299,9 @@ struct Steps<'a> {
     compiler: &'a DeviceCompiler,
     kernels: &'a KernelCrate,
     sources: &'a Sources,
-    /// What rustc leaves behind, and the lock.
+    /// The folder of rustc's output, and the lock.
     target_dir: PathBuf,
-    /// What LLVM leaves behind.
+    /// The folder of LLVM's output.
     output_dir: PathBuf,
 }
 

@@ -191,7 +191,7 @@ mod tests {
         folder
     }
 
-    /// What a machine without a device compiler is provided with.
+    /// Provides PTX as a machine without a device compiler does.
     fn provide(folder: &Path) -> Result<Provided, BuildError> {
         provide_as(folder, "k", Arch::Sm70)
     }

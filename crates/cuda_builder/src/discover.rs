@@ -2,46 +2,12 @@
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::BuildError;
 use crate::environment;
-
-/// The oldest rustc that `cuda_std` allows. `-Cpanic=immediate-abort` exists from 1.92 on.
-const OLDEST_RUSTC: (u32, u32) = (1, 95);
-
-/// The newest rustc that has compiled every kernel crate of this repository.
-const NEWEST_TESTED: (u32, u32) = (1, 101);
-
-/// The day of its commit: a later nightly of the same number may differ.
-const NEWEST_TESTED_DAY: &str = "2026-10-28";
-
-/// The range from [`OLDEST_RUSTC`] to [`NEWEST_TESTED`], in words.
-pub(crate) const TESTED: &str = "rustc 1.95 to rustc 1.101.0-nightly (2026-10-28)";
-
-/// Whether a rustc, by its first line about itself, is in the tested range.
-pub(crate) fn is_tested(rustc_version: &str) -> bool {
-    let release = rustc_version.split_whitespace().nth(1).unwrap_or_default();
-    let day = rustc_version.split([' ', ')']).find(|word| is_day(word));
-    let is_later = day.is_some_and(|day| day > NEWEST_TESTED_DAY);
-    numbers(release).is_some_and(|numbers| {
-        let is_newest_nightly = numbers == NEWEST_TESTED && release.contains('-');
-        (OLDEST_RUSTC..=NEWEST_TESTED).contains(&numbers) && !(is_newest_nightly && is_later)
-    })
-}
-
-/// Whether a word is a date such as `2026-10-28`, which is ordered as texts are.
-fn is_day(word: &str) -> bool {
-    word.len() == 10 && word.bytes().filter(|&byte| byte == b'-').count() == 2
-}
-
-/// Major and minor number of a release such as `1.98.0-nightly`.
-fn numbers(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(['.', '-']).map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-}
+use crate::tested::{OLDEST_RUSTC, Rejected, numbers};
 
 /// Environment variable: the cargo to use. Beside `CUDA_BUILDER_RUSTC` by default.
 pub const CARGO_VARIABLE: &str = "CUDA_BUILDER_CARGO";
@@ -65,21 +31,6 @@ pub struct DeviceCompiler {
     pub rustc_version: String,
     /// The version of `opt` and `llc`, such as `22.1.8`.
     pub llvm_version: String,
-}
-
-/// A place where a device compiler was looked for, and why there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
-    /// Where, such as `rustup's nightly toolchain`.
-    pub candidate: String,
-    /// What is missing and what to install, in one sentence.
-    pub reason: String,
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.candidate, self.reason)
-    }
 }
 
 impl DeviceCompiler {
@@ -349,7 +300,7 @@ fn major(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-/// What a program prints; else the reason, as a sentence.
+/// Returns the output of a program, or else the reason why there is none, as a sentence.
 fn output(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     environment::clear_outer_cargo(&mut command);

@@ -1,4 +1,4 @@
-//! What a cargo leaves in the environment of the programs that it starts.
+//! Variables that cargo sets in the environment of the programs that it starts.
 
 use std::process::Command;
 

@@ -1,9 +1,9 @@
-//! What can go wrong between a kernel crate and its PTX.
+//! Errors between a kernel crate and its PTX.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::discover::{Rejected, TESTED, is_tested};
+use crate::tested::{Rejected, TESTED, is_tested};
 use crate::{Arch, NvvmArch};
 
 /// Why a kernel crate did not become PTX.
@@ -27,7 +27,7 @@ pub enum BuildError {
         known_architectures()
     )]
     UnknownArch {
-        /// What was asked for.
+        /// The requested name.
         given: String,
     },
 
@@ -48,7 +48,7 @@ pub enum BuildError {
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {error}", .path.display())]
     Io {
-        /// What was tried, such as `read`.
+        /// The attempt, such as `read`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum BuildError {
     Manifest {
         /// The crate's Cargo.toml.
         manifest: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
 
@@ -83,14 +83,14 @@ pub enum BuildError {
         arch: Arch,
         /// The rustc, by its first line about itself.
         compiler: String,
-        /// What cargo and rustc printed.
+        /// The output of cargo and rustc.
         stderr: String,
     },
 
     /// rustc's LLVM IR is not where or what the builder expects.
     #[error("the compiler's LLVM IR cannot be used: {message}")]
     Ir {
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
 
@@ -163,7 +163,7 @@ pub enum BuildError {
         function: String,
         /// The marker's text.
         marker: String,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
 
@@ -172,7 +172,7 @@ pub enum BuildError {
     Tool {
         /// The program.
         program: PathBuf,
-        /// What it printed.
+        /// The output.
         stderr: String,
     },
 
@@ -229,7 +229,7 @@ pub enum BuildError {
     Record {
         /// The record's path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
 }
@@ -263,7 +263,7 @@ fn list_rejected(rejected: &[Rejected]) -> String {
         .collect()
 }
 
-/// What an error says of a rustc that kernels have not been compiled with.
+/// Returns a remark about a rustc that is outside of the tested range.
 fn untested(rustc_version: &str) -> String {
     if is_tested(rustc_version) {
         return String::new();
@@ -276,7 +276,7 @@ fn known_architectures() -> String {
     names.join(", ")
 }
 
-/// What to ask for in place of an architecture.
+/// Returns the advice which architectures to use.
 fn instead_of(given: NvvmArch) -> String {
     let (oldest, number) = (NvvmArch::Compute70, given.number());
     if number < oldest.number() {

@@ -45,16 +45,19 @@ mod ir;
 mod memory;
 mod nvvm_arch;
 mod options;
+mod parse;
 mod ptx;
 mod ptxas;
 mod record;
 mod report;
+mod setters;
 mod sources;
+mod tested;
 
 pub use arch::{Arch, PtxVersion};
 pub use builder::{Build, CudaBuilder};
 pub use checked_in::{CheckedIn, Provided};
-pub use discover::{CARGO_VARIABLE, DeviceCompiler, LLVM_BIN_VARIABLE, RUSTC_VARIABLE, Rejected};
+pub use discover::{CARGO_VARIABLE, DeviceCompiler, LLVM_BIN_VARIABLE, RUSTC_VARIABLE};
 pub use error::BuildError;
 pub use nvvm_arch::NvvmArch;
 pub use options::DebugInfo;
@@ -62,6 +65,7 @@ pub use ptx::PtxSummary;
 pub use ptxas::{PTXAS_VARIABLE, Ptxas, Resources};
 pub use record::{CheckError, CrateRecord, PtxRecord, Record, Verdict, ptx_file_name};
 pub use sources::{KernelCrate, Sources, source_hash};
+pub use tested::Rejected;
 
 /// Rewrites LLVM IR as a build does; `constant_memory`: with immutable statics in constant memory.
 ///

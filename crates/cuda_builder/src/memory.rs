@@ -34,7 +34,7 @@ struct Function<'a> {
     symbols: BTreeSet<&'a str>,
 }
 
-/// What a PTX text declares.
+/// The declarations of a PTX text.
 #[derive(Debug, Default)]
 struct Statics<'a> {
     functions: BTreeMap<&'a str, Function<'a>>,

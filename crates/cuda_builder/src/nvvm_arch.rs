@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Arch, BuildError};
+use crate::Arch;
 
 macro_rules! names {
     (supported { $($compute:ident = $arch:ident,)+ } unsupported { $($other:ident,)+ }) => {
@@ -12,7 +12,7 @@ macro_rules! names {
         /// Each name stands for the [`Arch`] of the same number. The names of architectures that
         /// `cuda_builder` does not compile for exist too, and
         /// [`CudaBuilder::build`](crate::CudaBuilder::build) refuses them with
-        /// [`BuildError::UnsupportedArch`]: those before [`Arch::Sm70`], which Rust-CUDA compiles
+        /// [`BuildError::UnsupportedArch`](crate::BuildError::UnsupportedArch): those before [`Arch::Sm70`], which Rust-CUDA compiles
         /// for by default, those with the letter f, and `Compute72`, `Compute101`, `Compute101a` and
         /// `Compute121a`.
         ///
@@ -39,6 +39,14 @@ macro_rules! names {
         impl NvvmArch {
             const ALL: &[Self] = &[$(Self::$compute,)+ $(Self::$other,)+];
 
+            /// The architecture of this name, if `cuda_builder` compiles for it.
+            pub(crate) fn supported(self) -> Option<Arch> {
+                match self {
+                    $(Self::$compute => Some(Arch::$arch),)+
+                    $(Self::$other)|+ => None,
+                }
+            }
+
             /// The variant's name.
             const fn variant(self) -> &'static str {
                 match self {
@@ -52,17 +60,6 @@ macro_rules! names {
             fn from(arch: Arch) -> Self {
                 match arch {
                     $(Arch::$arch => Self::$compute,)+
-                }
-            }
-        }
-
-        impl TryFrom<NvvmArch> for Arch {
-            type Error = BuildError;
-
-            fn try_from(name: NvvmArch) -> Result<Self, BuildError> {
-                match name {
-                    $(NvvmArch::$compute => Ok(Self::$arch),)+
-                    $(NvvmArch::$other)|+ => Err(BuildError::UnsupportedArch { given: name }),
                 }
             }
         }
@@ -110,7 +107,7 @@ names! {
 }
 
 impl NvvmArch {
-    /// What follows `Compute`, such as `70` or `100a`.
+    /// Returns the part of the name after `Compute`, such as `70` or `100a`.
     fn suffix(self) -> &'static str {
         self.variant().trim_start_matches("Compute")
     }

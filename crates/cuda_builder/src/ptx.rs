@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Functions that the driver itself provides.
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
-/// What a PTX text holds.
+/// The contents of a PTX text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxSummary {
     /// The entry points, that is the kernels, in the order of the text.

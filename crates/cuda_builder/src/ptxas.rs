@@ -10,7 +10,7 @@ use crate::{Arch, BuildError};
 /// Environment variable: the ptxas to use.
 pub const PTXAS_VARIABLE: &str = "CUDA_BUILDER_PTXAS";
 
-/// What a kernel uses of the GPU, as ptxas says.
+/// The resources of the GPU that a kernel uses, as ptxas reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// The kernel.

@@ -1,4 +1,4 @@
-//! What checked-in PTX was made from and by what, and whether it still is.
+//! Records of the sources and compilers of checked-in PTX, and checks against them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::sources::text_hash;
 use crate::{Arch, Build, BuildError, PtxSummary};
 
-/// What stands above every record.
+/// The first line of every record.
 const HEADER: &str = "# What the PTX beside this file was made from, and by what. Written by cuda_builder: do not edit.\n";
 
 /// The key under which the barriers of functions that were not inlined into a kernel are counted.
@@ -45,7 +45,7 @@ pub struct Record {
     crates: BTreeMap<String, CrateRecord>,
 }
 
-/// What is recorded of one kernel crate.
+/// The record of a kernel crate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrateRecord {
     /// The hash of the sources, see [`source_hash`](crate::source_hash).
@@ -58,7 +58,7 @@ pub struct CrateRecord {
     pub ptx: BTreeMap<String, PtxRecord>,
 }
 
-/// What is recorded of one PTX text.
+/// The record of a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PtxRecord {
     /// SHA-256 of the text, with `\n` at line ends.
@@ -67,7 +67,7 @@ pub struct PtxRecord {
     pub barriers: BTreeMap<String, usize>,
 }
 
-/// What a rebuild showed, when it did not fail.
+/// The result of a rebuild that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Sources, compiler and PTX are those of the record.

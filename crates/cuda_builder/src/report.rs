@@ -1,4 +1,4 @@
-//! What a build script tells cargo.
+//! Lines of a build script for cargo.
 
 use std::path::PathBuf;
 

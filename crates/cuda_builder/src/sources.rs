@@ -29,7 +29,8 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/statics.rs", include_str!("ir/statics.rs")),
 ];
 
-/// What `#[cfg(…)]` sees on the GPU's target; decides which dependencies belong to a kernel crate.
+/// The values of `#[cfg(…)]` on the GPU's target. They decide which dependencies belong to a
+/// kernel crate.
 const TARGET_CFG: &[&str] = &[
     "panic=\"abort\"",
     "target_arch=\"nvptx64\"",
@@ -69,7 +70,7 @@ pub struct Sources {
     pub hash: String,
     /// The names of the kernel crate and of the crates that it depends on by path.
     pub(crate) packages: Vec<String>,
-    /// Those of them that are macros, which are compiled for the host.
+    /// The packages that are macros, which are compiled for the host.
     pub(crate) macros: Vec<String>,
     /// The folder of the kernel crate's workspace.
     pub(crate) workspace_root: PathBuf,

@@ -68,7 +68,8 @@ pub unsafe fn copy<const BYTES: usize>(to: SharedAddress, from: *const u8, is_th
         }
     }
     #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
-    // SAFETY: the caller keeps the contract of this function, which is that of `copy_now` too.
+    // SAFETY: by the contract of this function, `from` has `BYTES` initialised bytes, which `to` has
+    // room for.
     unsafe {
         copy_now::<BYTES>(to, from, is_there)
     };

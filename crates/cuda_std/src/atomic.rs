@@ -153,13 +153,14 @@ operation! {
     exchange = swap;
 }
 
-/// What stands there, also if another thread wrote it a moment ago.
+/// Returns the present value, also if another thread wrote it a moment ago.
 ///
 /// # Safety
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn load<T: AtomicInteger>(address: *mut T) -> T {
-    // SAFETY: the caller keeps the contract of `add`, which this function shares.
+    // SAFETY: by the contract of this function, `address` is valid, aligned and only accessed
+    // atomically.
     unsafe { T::load(address) }
 }
 
@@ -169,7 +170,8 @@ pub unsafe fn load<T: AtomicInteger>(address: *mut T) -> T {
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn store<T: AtomicInteger>(address: *mut T, value: T) {
-    // SAFETY: the caller keeps the contract of `add`, which this function shares.
+    // SAFETY: by the contract of this function, `address` is valid, aligned and only accessed
+    // atomically.
     unsafe { T::store(address, value) }
 }
 
@@ -180,7 +182,8 @@ pub unsafe fn store<T: AtomicInteger>(address: *mut T, value: T) {
 /// As of [`add`].
 #[inline(always)]
 pub unsafe fn compare_exchange<T: AtomicInteger>(address: *mut T, expected: T, value: T) -> T {
-    // SAFETY: the caller keeps the contract of `add`, which this function shares.
+    // SAFETY: by the contract of this function, `address` is valid, aligned and only accessed
+    // atomically.
     unsafe { T::compare_exchange(address, expected, value) }
 }
 

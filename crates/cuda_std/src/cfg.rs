@@ -1,4 +1,4 @@
-//! What a kernel is compiled for.
+//! The target that a kernel is compiled for.
 
 macro_rules! capabilities {
     ($($name:ident $feature:literal $arch:literal)*) => {

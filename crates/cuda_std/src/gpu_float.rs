@@ -199,7 +199,7 @@ macro_rules! gpu_float {
             $(
                 #[inline(always)]
                 fn $instruction(self, $($operand: Self),*) -> Self {
-                    crate::float::$float(self, $($operand),*)
+                    crate::float::functions::$float(self, $($operand),*)
                 }
             )*
             $(

@@ -1,4 +1,4 @@
-//! What a GPU kernel written in Rust may call: thread and block indices, barriers, shared memory,
+//! Functions for GPU kernels written in Rust: thread and block indices, barriers, shared memory,
 //! warp operations, atomics and float functions.
 //!
 //! A kernel crate compiles for two targets from the same source. For `nvptx64-nvidia-cuda` (through
@@ -175,7 +175,7 @@ pub use vek;
 #[cfg(feature = "libm")]
 pub use {float_ext::FloatExt, gpu_float::GpuFloat};
 
-/// What nearly every kernel needs: `use cuda_std::prelude::*;`.
+/// The names that nearly every kernel needs: `use cuda_std::prelude::*;`.
 pub mod prelude {
     #[cfg(feature = "half")]
     pub use crate::f16;

@@ -1,4 +1,4 @@
-//! What a kernel can take as a parameter.
+//! The types of a kernel's parameters.
 
 use core::marker::PhantomData;
 

@@ -3,6 +3,12 @@
 //! Both forms hand out raw pointers, never references: the threads of a block all hold the same
 //! pointer, and only barriers order their accesses.
 
+mod address;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) use address::ELSEWHERE;
+pub use address::SharedAddress;
+
 /// Declares an array in shared memory and gives a `*mut T` to its first element:
 /// `shared_array![f32; 256]`.
 ///
@@ -94,11 +100,6 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     }
 }
 
-/// An address in the block's dynamic shared memory, as asynchronous copies and matrix instructions
-/// take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedAddress(u32);
-
 /// The address of what `pointer` points to, in the block's dynamic shared memory.
 ///
 /// On GPUs any shared memory will do; the simulator has addresses for the dynamic one only.
@@ -124,27 +125,5 @@ pub fn address<T>(pointer: *const T) -> SharedAddress {
         // the memory is an address to count back from.
         let is_inside = offset <= lane.shared_dynamic_bytes();
         SharedAddress(if is_inside { offset as u32 } else { ELSEWHERE })
-    }
-}
-
-/// The address of what is not in the dynamic shared memory.
-#[cfg(not(target_arch = "nvptx64"))]
-pub(crate) const ELSEWHERE: u32 = u32::MAX;
-
-impl SharedAddress {
-    /// The address `bytes` behind this one.
-    #[inline(always)]
-    pub fn offset(self, bytes: u32) -> SharedAddress {
-        #[cfg(not(target_arch = "nvptx64"))]
-        if self.0 == ELSEWHERE {
-            return self;
-        }
-        SharedAddress(self.0.wrapping_add(bytes))
-    }
-
-    /// The address as a number: on the host it counts from the start of the dynamic shared memory.
-    #[inline(always)]
-    pub fn bits(self) -> u32 {
-        self.0
     }
 }

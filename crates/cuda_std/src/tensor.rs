@@ -157,12 +157,12 @@ pub unsafe fn load(to: SharedAddress, map: MapAddress, at: [i32; 3], barrier: Ba
     // accesses are over, nobody uses it until the barrier's phase has ended, and neither the array
     // nor the block ends before.
     unsafe {
-        crate::host::tensor::load(
+        crate::host::tensor_copies::load(
             None,
             to,
             map.0,
             at,
-            barrier,
+            barrier.address(),
             core::panic::Location::caller(),
         )
     };
@@ -195,13 +195,21 @@ pub unsafe fn load_to(
     #[cfg(not(target_arch = "nvptx64"))]
     // SAFETY: the caller keeps the contract of `load` for all these blocks, which have begun.
     unsafe {
-        crate::host::tensor::load(
+        crate::host::tensor_copies::load(
             Some(blocks),
             to,
             map.0,
             at,
-            barrier,
+            barrier.address(),
             core::panic::Location::caller(),
         )
     };
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl crate::host::TensorTiles {
+    /// The map that the simulator takes.
+    pub fn simulated(&self) -> TensorMap {
+        TensorMap::from_words(self.simulated_words())
+    }
 }

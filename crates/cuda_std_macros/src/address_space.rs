@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Ident, ItemFn, ItemStatic, Lit, Meta, MetaNameValue, StaticMutability};
 
-/// How a constant's symbol starts in rustc's IR. Its module, name and line follow, of which
+/// The prefix of a constant's symbol in rustc's IR. Its module, name and line follow, of which
 /// cuda_builder makes the name in the PTX.
 const CONSTANT_PREFIX: &str = "__cuda_std_constant.";
 

@@ -92,7 +92,7 @@ fn is_unit(fields: &Fields) -> bool {
     matches!(fields, Fields::Unit)
 }
 
-/// What stands in the `repr` attributes, without arguments.
+/// Returns the words of the `repr` attributes, without arguments.
 fn layouts(input: &DeriveInput) -> syn::Result<Vec<Ident>> {
     let mut layouts = Vec::new();
     for attribute in input
@@ -117,7 +117,7 @@ fn layouts(input: &DeriveInput) -> syn::Result<Vec<Ident>> {
 mod tests {
     use super::*;
 
-    /// What the macro says of a type.
+    /// Returns the error for a type.
     fn complaint(text: &str) -> Option<String> {
         let input = syn::parse_str(text).expect("a type");
         expand(&input).err().map(|error| error.to_string())

@@ -84,7 +84,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             #[allow(clippy::too_many_arguments)]
             #safety fn #name #lifetimes(#inputs) #conditions #block
             unsafe fn #run(#host_arguments: (#(#types,)*)) {
-                // SAFETY: the caller keeps the kernel's own contract.
+                // SAFETY: by the contract of the entry, the arguments meet the kernel's own contract.
                 #[allow(unused_unsafe)]
                 unsafe { #name(#(#arguments),*) }
             }
@@ -191,7 +191,7 @@ impl<'a> Parameter<'a> {
         quote!(#address: ::core::option::Option<&#mutability [#of; 0]>, #length: usize)
     }
 
-    /// What the entry makes of the parameters that stand for a slice.
+    /// The slice that the entry makes of two parameters.
     fn binding(&self, number: usize) -> Option<TokenStream> {
         let Kind::Slice { of, is_mut } = self.kind else {
             return None;
@@ -330,7 +330,7 @@ fn check(function: &ItemFn) -> syn::Result<()> {
 mod tests {
     use super::*;
 
-    /// What the macro says of `#[kernel(bound)] function`.
+    /// Returns the error of `#[kernel(bound)] function`.
     fn complaint(bound: &str, function: &str) -> Option<String> {
         let bound = match syn::parse_str::<Bound>(bound) {
             Ok(bound) => bound,

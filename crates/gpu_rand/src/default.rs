@@ -20,7 +20,7 @@ use rand_core::{RngCore, SeedableRng};
 /// pub unsafe fn fill(states: *mut DefaultRand, out: &mut [f32]) {
 ///     let i = thread::index_1d() as usize;
 ///     if let Some(out) = out.get_mut(i) {
-///         // SAFETY: the caller vouches for the length, and each thread has its own element.
+///         // SAFETY: the slice has an element for each thread.
 ///         let state = unsafe { &mut *states.add(i) };
 ///         let mut random = *state;
 ///         *out = random.normal_f32();

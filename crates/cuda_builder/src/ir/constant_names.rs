@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::line;
 use crate::BuildError;
 
-/// How these symbols start, in the quotes that LLVM writes around colons.
+/// The prefix of these symbols, in the quotes that LLVM writes around colons.
 const PREFIX: &str = "\"__cuda_std_constant.";
 
 /// A constant's symbol.

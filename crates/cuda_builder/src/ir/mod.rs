@@ -1,4 +1,4 @@
-//! What rustc cannot say to LLVM, written into the IR after rustc.
+//! Changes of LLVM IR for what rustc cannot express.
 //!
 //! rustc knows neither address spaces, nor convergent inline assembly, nor launch bounds, nor the
 //! scopes of atomics. It is asked for the IR before any of LLVM's optimisations, they are put in,

@@ -29,12 +29,12 @@ pub(super) fn by_value(ir: &str) -> String {
     out
 }
 
-/// What changes in a kernel.
+/// The changes of a kernel.
 #[derive(Default)]
 struct Kernel {
     /// Its definition.
     define: Option<String>,
-    /// What its body starts with.
+    /// The first lines of its body.
     loads: String,
     /// New names in its body. LLVM counts unnamed values, and the loads are not where it counted.
     names: HashMap<String, String>,

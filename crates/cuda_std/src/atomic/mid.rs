@@ -6,7 +6,7 @@
 //! which threads arrive: they are not the same from run to run.
 //!
 //! # Safety
-//! Of all functions here: the address is valid and aligned, and while threads use it atomically, no
+//! Contract of all functions here: the address is valid and aligned, and while threads use it atomically, no
 //! thread accesses it otherwise. Functions that end in `_block` require that all threads that use the
 //! address concurrently belong to one block; those that end in `_device`, to one device.
 
@@ -19,7 +19,7 @@ trait Word: Copy {
     type Word;
     fn into_word(self) -> Self::Word;
     fn from_word(word: Self::Word) -> Self;
-    /// What is added in order to subtract `self`.
+    /// Returns the number whose addition subtracts `self`.
     fn negated(self) -> Self;
     #[cfg(not(target_arch = "nvptx64"))]
     fn sum(self, other: Self) -> Self;
@@ -63,7 +63,7 @@ fn no_such_order() -> ! {
     panic!("a load cannot release, and a store cannot acquire")
 }
 
-/// What a failed compare-and-swap on the host does in the place of `order`.
+/// Returns the order of a failed compare-and-swap on the host.
 #[cfg(not(target_arch = "nvptx64"))]
 fn failed(order: Ordering) -> Ordering {
     match order {
@@ -153,13 +153,13 @@ macro_rules! loads {
         /// If the order has a release.
         ///
         /// # Safety
-        /// That of the [module](self).
+        /// The contract of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $word, ordering: Ordering) -> $word {
             #[cfg(target_arch = "nvptx64")]
             {
                 let value: $word;
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 unsafe {
                     ordered!(
                         ordering, $scope, "ld", $rest,
@@ -174,7 +174,7 @@ macro_rules! loads {
                 if matches!(ordering, Ordering::Release | Ordering::AcqRel) {
                     no_such_order();
                 }
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 unsafe { atomic::$host::from_ptr(ptr) }.load(ordering)
             }
         }
@@ -197,11 +197,11 @@ macro_rules! stores {
         /// If the order has an acquire.
         ///
         /// # Safety
-        /// That of the [module](self).
+        /// The contract of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $word, ordering: Ordering, val: $word) {
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: by the contract of this function, that of the [module](self).
+            // SAFETY: by the contract of the module, the address is valid and aligned.
             unsafe {
                 ordered!(
                     ordering, $scope, "st", $rest,
@@ -214,7 +214,7 @@ macro_rules! stores {
                 if matches!(ordering, Ordering::Acquire | Ordering::AcqRel) {
                     no_such_order();
                 }
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 unsafe { atomic::$host::from_ptr(ptr) }.store(val, ordering);
             }
         }
@@ -239,14 +239,14 @@ macro_rules! fetches {
         #[doc = concat!($doc, " Among threads of ", $of, ".")]
         ///
         /// # Safety
-        /// That of the [module](self).
+        /// The contract of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $type, ordering: Ordering, val: $type) -> $type {
             #[cfg(target_arch = "nvptx64")]
             {
                 let argument: fn($type) -> $type = $argument;
                 let before: $word;
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 unsafe {
                     atom!(
                         ordering, $scope, concat!($rest, " {before}, [{address}], {val};"),
@@ -261,7 +261,7 @@ macro_rules! fetches {
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let operation: fn($type, $type) -> $type = $operation;
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 let cell = unsafe { atomic::$host::from_ptr(ptr.cast()) };
                 let changed = |before| Some(operation(<$type>::from_word(before), val).into_word());
                 let before = cell.try_update(ordering, failed(ordering), changed);
@@ -387,13 +387,13 @@ macro_rules! swaps {
         #[doc = concat!("Writes `new` if the bits of `current` are there. Among threads of ", $of, ".")]
         ///
         /// # Safety
-        /// That of the [module](self).
+        /// The contract of the [module](self).
         #[inline(always)]
         pub unsafe fn $name(ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
             #[cfg(target_arch = "nvptx64")]
             {
                 let before: $word;
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 unsafe {
                     atom!(
                         ordering, $scope, concat!($rest, " {before}, [{address}], {current}, {new};"),
@@ -407,7 +407,7 @@ macro_rules! swaps {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                // SAFETY: by the contract of this function, that of the [module](self).
+                // SAFETY: by the contract of the module, the address is valid and aligned.
                 let cell = unsafe { atomic::$host::from_ptr(ptr.cast()) };
                 let (current, new) = (current.into_word(), new.into_word());
                 let before = cell.compare_exchange(current, new, ordering, failed(ordering));

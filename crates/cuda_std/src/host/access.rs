@@ -1,8 +1,8 @@
-//! What an executor is told of a kernel's accesses to memory, if they are instrumented.
+//! Reports to the executor of a kernel's accesses to memory, if they are instrumented.
 
 use core::panic::Location;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// A plain read.
@@ -31,7 +31,7 @@ pub struct Access {
     pub address: usize,
     /// The number of bytes.
     pub bytes: usize,
-    /// What it does.
+    /// The kind.
     pub kind: AccessKind,
     /// Where.
     pub site: AccessSite,

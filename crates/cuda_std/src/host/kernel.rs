@@ -88,7 +88,7 @@ impl LaunchConfig {
     }
 }
 
-/// What a kernel says about the blocks that it can run in, from `#[kernel(block = …)]`,
+/// The bound of the blocks that a kernel can run in, from `#[kernel(block = …)]`,
 /// `#[kernel(block = …, cluster = …)]` or `#[kernel(max_block = …)]`. The same bound stands in the PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockBound {

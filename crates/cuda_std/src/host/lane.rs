@@ -1,4 +1,4 @@
-//! What a kernel's thread asks of the executor that runs it on the CPU.
+//! The interface between a kernel's thread and the executor that runs it on the CPU.
 
 use super::access::{Access, Ordered};
 use super::kernel::Dim3;
@@ -21,11 +21,11 @@ pub struct Position {
     pub grid_dim: Dim3,
 }
 
-/// What an operation does with the words of all its threads, in their order. A mistake comes with
+/// Changes the words of all threads of an operation, in the order of the threads. A mistake comes with
 /// the index of the thread that made it.
 pub type Perform<'a> = dyn Fn(&mut [&mut [u32]]) -> Result<(), (usize, Misuse)> + 'a;
 
-/// What the threads of a cluster see of one of its blocks.
+/// A block of a cluster, as the threads of the cluster see it.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockOfCluster<'a> {
     /// The dynamic shared memory, aligned to 1024 bytes.
@@ -42,7 +42,7 @@ pub struct BlockOfCluster<'a> {
 impl BlockOfCluster<'_> {
     /// The dynamic shared memory.
     pub(super) fn shared(&self) -> DynamicShared {
-        // SAFETY: by the promise of `Lane`.
+        // SAFETY: `Lane` promises initialised memory of this size, which lives as long as the block.
         unsafe { DynamicShared::new(self.shared, self.shared_bytes) }
     }
 }
@@ -106,7 +106,7 @@ pub unsafe trait Lane {
     /// `bytes` are a mistake.
     ///
     /// # Safety
-    /// What is to be copied must be initialised, and nobody may write it before the copy has been
+    /// The source must be initialised, and no thread may write it before the copy has been
     /// waited for or the thread has ended.
     unsafe fn copy_async(
         &self,
@@ -264,7 +264,7 @@ pub(crate) fn sync_threads_count(predicate: bool, site: &'static Location<'stati
 
 /// The dynamic shared memory of the lane's block.
 pub(super) fn dynamic_shared(lane: &dyn Lane) -> DynamicShared {
-    // SAFETY: by the promise of `Lane`.
+    // SAFETY: `Lane` promises initialised memory of this size, which lives as long as the block.
     unsafe { DynamicShared::new(lane.shared_dynamic(), lane.shared_dynamic_bytes()) }
 }
 

@@ -3,31 +3,36 @@
 use core::fmt;
 use core::panic::Location;
 
-use super::mbarrier::{MOST_ARRIVALS, MOST_BYTES};
 use crate::shared::ELSEWHERE;
 
-/// What is wrong with an asynchronous copy, its barrier, or a matrix instruction.
+/// The largest count of 14 bits. A cluster of 8 blocks has at most 8192 threads.
+pub(super) const MOST_ARRIVALS: u64 = 0x3fff;
+
+/// The most bytes that a phase can wait for, as on GPUs.
+pub(super) const MOST_BYTES: i32 = 0xf_ffff;
+
+/// A mistake in an asynchronous copy, its barrier, or a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misuse {
     /// It touches what is not dynamic shared memory.
     OutOfRange {
-        /// What touches it.
+        /// The access, as a noun.
         access: &'static str,
         /// Where it begins, counted from the start of the dynamic shared memory.
         address: usize,
-        /// How long it is.
+        /// The length of the access in bytes.
         bytes: usize,
         /// The bytes that there are.
         length: usize,
     },
     /// An address or a distance is not a multiple of what it must be.
     Misaligned {
-        /// Of what.
+        /// The misaligned value, as a noun.
         what: &'static str,
         /// The address or distance.
         value: usize,
-        /// What it must be a multiple of.
+        /// The number that the value must be a multiple of.
         alignment: usize,
     },
     /// An operand whose rows run along k is cut by the end of its rows.
@@ -39,7 +44,7 @@ pub enum Misuse {
     },
     /// The threads of a warp group gave different operands.
     OperandsDiffer,
-    /// What was used as a barrier that counts arrivals has not been initialised, or was overwritten.
+    /// Memory that is used as a barrier has not been initialised as one, or was overwritten.
     NotABarrier {
         /// Its place in the dynamic shared memory.
         address: usize,

@@ -2,6 +2,7 @@
 //! provides to the kernels that it runs.
 
 mod access;
+mod barriers;
 #[cfg(all(
     feature = "race-detector",
     unix,
@@ -15,13 +16,16 @@ pub(crate) mod mbarrier;
 mod misuse;
 pub(crate) mod mma;
 mod numbers;
+mod phases;
 mod shared;
 mod statics;
-pub(crate) mod tensor;
+mod tensor;
+pub(crate) mod tensor_copies;
 mod tiles;
 pub(crate) mod wgmma;
 
 pub use access::{Access, AccessKind, AccessSite, Ordered};
+pub use barriers::Barriers;
 #[cfg(all(
     feature = "race-detector",
     unix,
@@ -34,8 +38,8 @@ pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
 #[doc(hidden)]
 pub use linkme;
-pub use mbarrier::{BarrierPhase, Barriers};
 pub use misuse::Misuse;
+pub use phases::BarrierPhase;
 pub use statics::{CONSTANT_STATICS, ConstantStatic, SHARED_STATICS, SharedStatic};
 pub use tensor::{Pending as PendingTensorTiles, TensorTiles};
 pub use tiles::Pending as PendingWgmma;

@@ -44,7 +44,7 @@ fn pairs(words: &[u32], numbers: &mut [f64], number_of: impl Fn(u32) -> f64) {
 
 /// The f16 of those bits: a sign, five bits of exponent and ten of fraction.
 fn f16(bits: u32) -> f64 {
-    /// What one step of f16 next to 0 is.
+    /// The smallest positive f16.
     const SMALLEST: f64 = 1.0 / (1 << 24) as f64;
     let (exponent, fraction) = (bits >> 10 & 0x1f, bits & 0x3ff);
     let magnitude = match exponent {

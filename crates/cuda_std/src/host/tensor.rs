@@ -1,15 +1,7 @@
-//! Copies of tiles of arrays: [`crate::tensor`] on the host.
+//! Arrays whose tiles are copied, and the copies that are not done.
 
-use super::access::{Access, AccessKind, AccessSite};
-use super::lane::{BlockOfCluster, Lane, lane};
-use super::{Misuse, mbarrier};
-use crate::mbarrier::Barrier;
-use crate::shared::SharedAddress;
-use crate::tensor::TensorMap;
-use core::panic::Location;
-
-/// What a [`TensorMap`] is made of: an array of three axes, the one whose elements are neighbours
-/// first, and the tiles that kernels copy of it.
+/// The description of a [`TensorMap`](crate::tensor::TensorMap): an array of three axes, the one
+/// whose elements are neighbours first, and the tiles that kernels copy of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorTiles {
     /// The address of the first element, a multiple of 16.
@@ -75,19 +67,18 @@ impl TensorTiles {
         Err(problem)
     }
 
-    /// The map that the simulator takes.
-    pub fn simulated(&self) -> TensorMap {
+    /// The words of the map that the simulator takes.
+    pub(crate) fn simulated_words(&self) -> [u64; 16] {
         let mut words = [0; 16];
         words[0] = MARK | u64::from(self.element_bytes) << 1 | u64::from(self.is_swizzled);
         words[1] = self.address;
         words[2..5].copy_from_slice(&self.lengths);
         words[5..7].copy_from_slice(&self.strides);
         words[7..10].copy_from_slice(&self.tile.map(u64::from));
-        TensorMap::from_words(words)
+        words
     }
 
-    fn of_simulated(map: &TensorMap) -> Option<TensorTiles> {
-        let words = map.words();
+    pub(super) fn of_simulated(words: &[u64; 16]) -> Option<TensorTiles> {
         (words[0] >> 32 == MARK >> 32).then(|| TensorTiles {
             address: words[1],
             element_bytes: words[0] as u32 >> 1,
@@ -98,190 +89,23 @@ impl TensorTiles {
         })
     }
 
-    fn tile_bytes(&self) -> usize {
+    pub(super) fn tile_bytes(&self) -> usize {
         self.tile.iter().product::<u32>() as usize * self.element_bytes as usize
     }
 }
 
 /// A copy that has been started.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
-    tiles: TensorTiles,
-    at: [i32; 3],
-    to: usize,
-    barrier: usize,
+pub(super) struct Copy {
+    pub(super) tiles: TensorTiles,
+    pub(super) at: [i32; 3],
+    pub(super) to: usize,
+    pub(super) barrier: usize,
 }
 
 /// The copies of tiles of a block that are not done.
 #[derive(Debug, Default)]
-pub struct Pending(Vec<Copy>);
-
-/// # Safety
-/// As of [`crate::tensor::load_to`] with the blocks, or [`crate::tensor::load`]; `map` is the address
-/// of a map.
-pub(crate) unsafe fn load(
-    blocks: Option<u16>,
-    to: SharedAddress,
-    map: u64,
-    at: [i32; 3],
-    barrier: Barrier,
-    site: &'static Location<'static>,
-) {
-    let lane = lane();
-    // A second failure, in a destructor of a failed thread, would abort the process.
-    if lane.is_unwinding() {
-        return;
-    }
-    // SAFETY: the caller vouches for it.
-    let map = unsafe { &*(map as *const TensorMap) };
-    let Some(tiles) = TensorTiles::of_simulated(map) else {
-        lane.misuse(Misuse::NotATensorMap, site)
-    };
-    let copy = Copy {
-        tiles,
-        at,
-        to: to.bits() as usize,
-        barrier: barrier.address().bits() as usize,
-    };
-    let blocks = blocks.unwrap_or(1 << lane.cluster_rank());
-    for rank in (0..u16::BITS).filter(|rank| blocks >> rank & 1 == 1) {
-        let block = lane.block_of_cluster(rank);
-        let block = block.ok_or(Misuse::BeyondCluster { rank });
-        // SAFETY: by the contract of this function, which is that of `crate::tensor::load_to`,
-        // nobody uses the memory until the copy has ended, and the array does not change meanwhile.
-        let started = block.and_then(|block| unsafe {
-            copy.tell(lane, block, site);
-            copy.start(block)
-        });
-        if let Err(misuse) = started {
-            lane.misuse(misuse, site);
-        }
-    }
-}
-
-/// Makes the pending copies that count at the barrier at `address`.
-pub(super) fn finish(block: BlockOfCluster<'_>, address: usize) -> Result<(), Misuse> {
-    let Some(pending) = block.pending_tensor_tiles else {
-        return Ok(());
-    };
-    let copies: Vec<Copy> = {
-        let all = &mut pending.borrow_mut().0;
-        all.extract_if(.., |copy| copy.barrier == address).collect()
-    };
-    // SAFETY: the contract of `load` holds until the barrier's phase has ended.
-    copies
-        .iter()
-        .try_for_each(|copy| unsafe { copy.make(block) })
-}
-
-const COPY: &str = "a copy of a tile";
-
-impl Copy {
-    /// Tells of the write of the target, which those see that wait at the barrier.
-    fn tell(&self, lane: &dyn Lane, block: BlockOfCluster<'_>, site: &'static Location<'static>) {
-        lane.access(Access {
-            address: block.shared().address(self.to),
-            bytes: self.tiles.tile_bytes(),
-            kind: AccessKind::Write,
-            site: AccessSite::Call(site),
-        });
-        mbarrier::release(lane, block, self.barrier);
-    }
-
-    /// # Safety
-    /// As of [`crate::tensor::load`].
-    unsafe fn start(self, block: BlockOfCluster<'_>) -> Result<(), Misuse> {
-        let alignment = if self.tiles.is_swizzled { 1024 } else { 128 };
-        if !self.to.is_multiple_of(alignment) {
-            return Err(Misuse::Misaligned {
-                what: "the target of a copy of a tile",
-                value: self.to,
-                alignment,
-            });
-        }
-        let Some(pending) = block.pending_tensor_tiles else {
-            // SAFETY: the caller keeps the contract of `crate::tensor::load`, which this function
-            // shares.
-            return unsafe { self.make(block) };
-        };
-        for piece in (0..self.tiles.tile_bytes()).step_by(16) {
-            // NaN as a float, −1 as an integer.
-            block.shared().write(COPY, self.to + piece, [0xff; 16])?;
-        }
-        pending.borrow_mut().0.push(self);
-        Ok(())
-    }
-
-    /// Makes the copy, and counts its bytes.
-    ///
-    /// # Safety
-    /// As of [`crate::tensor::load`].
-    unsafe fn make(&self, block: BlockOfCluster<'_>) -> Result<(), Misuse> {
-        let TensorTiles {
-            tile,
-            element_bytes,
-            ..
-        } = self.tiles;
-        let row_bytes = (tile[0] * element_bytes) as usize;
-        let mut row = vec![0u8; row_bytes];
-        let mut to = self.to;
-        for z in 0..tile[2] {
-            for y in 0..tile[1] {
-                // SAFETY: the caller keeps the contract of `crate::tensor::load`, which this
-                // function shares.
-                unsafe { self.read_row(&mut row, i64::from(y), i64::from(z)) };
-                for (piece, bytes) in row.as_chunks::<16>().0.iter().enumerate() {
-                    let address = to + 16 * piece;
-                    let swizzle = if self.tiles.is_swizzled {
-                        address / 128 % 8 * 16
-                    } else {
-                        0
-                    };
-                    block.shared().write(COPY, address ^ swizzle, *bytes)?;
-                }
-                to += row_bytes;
-            }
-        }
-        mbarrier::complete(block, self.barrier, self.tiles.tile_bytes())
-    }
-
-    /// Reads a row of the tile. Elements outside of the array are zeros.
-    ///
-    /// # Safety
-    /// As of [`crate::tensor::load`].
-    unsafe fn read_row(&self, row: &mut [u8], y: i64, z: i64) {
-        row.fill(0);
-        let TensorTiles {
-            address,
-            lengths,
-            strides,
-            ..
-        } = self.tiles;
-        let [x, y, z] = [
-            self.at[0].into(),
-            i64::from(self.at[1]) + y,
-            i64::from(self.at[2]) + z,
-        ];
-        let is_there = |index: i64, length: u64| index >= 0 && (index as u64) < length;
-        if !is_there(y, lengths[1]) || !is_there(z, lengths[2]) {
-            return;
-        }
-        let size = self.tiles.element_bytes as usize;
-        for (i, element) in row.chunks_exact_mut(size).enumerate() {
-            let x = x + i as i64;
-            if is_there(x, lengths[0]) {
-                let from = address
-                    + y as u64 * strides[0]
-                    + z as u64 * strides[1]
-                    + x as u64 * size as u64;
-                // SAFETY: an element of the array that the map describes, which the caller vouches
-                // for.
-                let from = unsafe { core::slice::from_raw_parts(from as *const u8, size) };
-                element.copy_from_slice(from);
-            }
-        }
-    }
-}
+pub struct Pending(pub(super) Vec<Copy>);
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! The operands of matrix instructions of a warp group, as they stand in shared memory.
 
 use super::Misuse;
-use super::access::{Access, AccessKind, AccessSite};
-use super::lane::{Lane, Position};
 use super::numbers::{Unpack, bf16s, f16s, tf32s};
 use super::shared::DynamicShared;
 use crate::operand::Operand;
@@ -13,7 +11,7 @@ use std::collections::VecDeque;
 const ROW: usize = 128;
 const ATOM: usize = 8 * ROW;
 
-/// What the numbers of A and B are.
+/// The type of the numbers of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     F16,
@@ -118,7 +116,7 @@ impl Tile {
     }
 
     /// The addresses of the pieces of 16 bytes, in the order of [`words`](Self::words).
-    fn pieces(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn pieces(&self) -> impl Iterator<Item = usize> {
         // Pieces stay together.
         let (rows, pieces) = if self.across {
             (K_BYTES / self.element, self.count * self.element / 16)
@@ -147,22 +145,6 @@ impl Tile {
         })
     }
 
-    /// Tells of reads, of which each thread of the warp group makes a part.
-    fn tell(&self, lane: &dyn Lane, shared: DynamicShared, site: &'static Location<'static>) {
-        let Position {
-            thread, block_dim, ..
-        } = *lane.position();
-        let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
-        for address in self.pieces().skip(index as usize % GROUP).step_by(GROUP) {
-            lane.access(Access {
-                address: shared.address(address),
-                bytes: 16,
-                kind: AccessKind::Read,
-                site: AccessSite::Call(site),
-            });
-        }
-    }
-
     /// The elements, for each k all rows or columns.
     pub(super) fn numbers(&self, words: &[u32], unpack: Unpack) -> Vec<f64> {
         let length = K_BYTES / self.element;
@@ -187,17 +169,7 @@ pub(super) struct Issued {
     pub(super) site: &'static Location<'static>,
 }
 
-/// Threads of a warp group.
-const GROUP: usize = 128;
-
 impl Issued {
-    /// Tells of the reads of the calling thread's part of the operands.
-    pub(super) fn tell(&self, lane: &dyn Lane, shared: DynamicShared) {
-        for tile in &self.tiles {
-            tile.tell(lane, shared, self.site);
-        }
-    }
-
     pub(super) fn check(&self, shared: DynamicShared) -> Result<(), Misuse> {
         let [a, b] = self.tiles;
         if hash(&a.words(shared)?, &b.words(shared)?) == self.hash {
@@ -217,7 +189,7 @@ pub(super) fn hash(a: &[u32], b: &[u32]) -> u64 {
 /// The instructions that a thread has not waited for.
 #[derive(Debug, Default)]
 pub struct Pending {
-    /// Those that are not in a group yet.
+    /// Instructions that are not in a group yet.
     pub(super) open: Vec<Issued>,
     pub(super) groups: VecDeque<Vec<Issued>>,
 }

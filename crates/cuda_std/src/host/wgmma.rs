@@ -1,6 +1,7 @@
 //! The matrix instructions of a warp group: [`crate::wgmma`] on the host.
 
-use super::lane::{dynamic_shared, lane};
+use super::access::{Access, AccessKind, AccessSite};
+use super::lane::{Lane, Position, dynamic_shared, lane};
 use super::numbers::Unpack;
 use super::shared::DynamicShared;
 pub(crate) use super::tiles::Type;
@@ -130,4 +131,34 @@ pub(crate) fn wait(latest: u32, site: &'static Location<'static>) {
             .map_err(|misuse| (0, misuse))
     };
     lane.collective(WarpOperation::WgmmaWait, &mut [], &perform, site);
+}
+
+/// Threads of a warp group.
+const GROUP: usize = 128;
+
+impl Tile {
+    /// Tells of reads, of which each thread of the warp group makes a part.
+    fn tell(&self, lane: &dyn Lane, shared: DynamicShared, site: &'static Location<'static>) {
+        let Position {
+            thread, block_dim, ..
+        } = *lane.position();
+        let index = thread.x + block_dim.x * (thread.y + block_dim.y * thread.z);
+        for address in self.pieces().skip(index as usize % GROUP).step_by(GROUP) {
+            lane.access(Access {
+                address: shared.address(address),
+                bytes: 16,
+                kind: AccessKind::Read,
+                site: AccessSite::Call(site),
+            });
+        }
+    }
+}
+
+impl Issued {
+    /// Tells of the reads of the calling thread's part of the operands.
+    fn tell(&self, lane: &dyn Lane, shared: DynamicShared) {
+        for tile in &self.tiles {
+            tile.tell(lane, shared, self.site);
+        }
+    }
 }

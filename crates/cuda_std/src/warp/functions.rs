@@ -3,7 +3,7 @@
 
 use super::{FULL_MASK, WARP_SIZE, WarpNumber, WarpValue, ballot, lane_id, match_any, shuffle_idx};
 
-/// What a shuffle can move; see [`WarpValue`].
+/// The types that a shuffle moves; see [`WarpValue`].
 pub use super::WarpValue as WarpShuffleValue;
 
 /// Which lane a shuffle reads.
@@ -174,7 +174,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
-    // SAFETY: the caller keeps the contract of `warp_vote_all`, which this function shares.
+    // SAFETY: by the contract of this function, all lanes of the mask call it together.
     let lanes = unsafe { warp_match_any(mask, value) };
     (lanes == mask).then_some(mask)
 }
@@ -198,7 +198,7 @@ pub fn activemask() -> u32 {
     }
 }
 
-/// How [`warp_reduce`] combines values.
+/// The way in which [`warp_reduce`] combines values.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpReductionOp {
@@ -216,7 +216,7 @@ pub enum WarpReductionOp {
     Xor,
 }
 
-/// What [`warp_reduce`] combines: `u32` and `i32`.
+/// The types that [`warp_reduce`] combines: `u32` and `i32`.
 pub trait WarpReduceValue: WarpNumber {
     #[doc(hidden)]
     fn combined(self, other: Self, op: WarpReductionOp) -> Self;
