@@ -34,7 +34,7 @@ pub struct Args {
     gridstride: Option<PathBuf>,
 }
 
-/// What was written.
+/// The written files.
 #[derive(Serialize)]
 struct Summary {
     name: String,

@@ -30,13 +30,13 @@ const INVALID_PTX: c_int = 218;
 const FILE_NOT_FOUND: c_int = 301;
 const INVALID_HANDLE: c_int = 400;
 const NOT_FOUND: c_int = 500;
-/// What a real driver answers if a call does not fit a stream that is captured.
+/// The answer of a real driver to a call that does not fit a stream that is captured.
 const CAPTURED: c_int = 900;
 
 const DEVICE: c_int = 40;
 const CONTEXT: usize = 41;
 
-/// What handles stand for.
+/// The objects that handles stand for.
 enum Object {
     /// With the work that is recorded while the stream is captured.
     Stream { flags: c_uint, priority: c_int, recorded: Option<Vec<Work>> },
@@ -63,7 +63,7 @@ thread_local! {
     static CONTEXTS: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Which calls fail, and what exists.
+/// The calls that fail, and the objects that exist.
 struct State {
     calls: u64,
     failing: Range<u64>,

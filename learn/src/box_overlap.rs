@@ -61,7 +61,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     };
     let expected = Expected::new(&overlaps);
 
-    // So many boxes of the first set.
+    // Numbers of boxes of the first set.
     let one = setup.part(n, PAIRS_OF_A_CORE / n);
     let several = setup.part(n, PAIRS_OF_A_CORE * rayon::current_num_threads() / n);
     climb.cpu_part(
@@ -138,7 +138,7 @@ fn plain_on_all_cores(set1: &[f32], set2: &[f32]) -> Vec<i32> {
     matches
 }
 
-/// What the kernels write for a box.
+/// Writes the places of a box, as the kernels do.
 fn find(own: &[f32], set2: &[f32], places: &mut [i32]) {
     let mut count = 0;
     for (i, other) in set2.chunks_exact(NUMBERS).enumerate() {

@@ -58,7 +58,7 @@ impl<'a> Climb<'a> {
     /// else it returns a remark or nothing.
     ///
     /// # Errors
-    /// Those of `work` and `check`.
+    /// The errors of `work` and `check`.
     pub fn cpu<R>(
         &mut self,
         version: &str,
@@ -72,7 +72,7 @@ impl<'a> Climb<'a> {
     /// A version on the CPU that computes a share of the work, from which its time is extrapolated.
     ///
     /// # Errors
-    /// Those of `work` and `check`.
+    /// The errors of `work` and `check`.
     pub fn cpu_part<R>(
         &mut self,
         share: f64,
@@ -97,7 +97,7 @@ impl<'a> Climb<'a> {
     /// others that wait for it and that it waits for.
     ///
     /// # Errors
-    /// Those of `work` and `check`.
+    /// The errors of `work` and `check`.
     pub fn kernel<R>(
         &mut self,
         version: &str,
@@ -114,7 +114,7 @@ impl<'a> Climb<'a> {
     /// A version of which copies are a part; when `work` returns all has to be done.
     ///
     /// # Errors
-    /// Those of `work` and `check`.
+    /// The errors of `work` and `check`.
     pub fn with_copies<R>(
         &mut self,
         version: &str,
@@ -131,7 +131,7 @@ impl<'a> Climb<'a> {
     /// The library's own version, on any device: of data in its memory.
     ///
     /// # Errors
-    /// Those of `work` and `check`.
+    /// The errors of `work` and `check`.
     pub fn library<R>(
         &mut self,
         version: &str,
@@ -177,7 +177,7 @@ impl<'a> Climb<'a> {
     /// that its work has borrowed.
     ///
     /// # Errors
-    /// That of the check.
+    /// The error of the check.
     pub fn checked(&mut self, outcome: Result<String>) -> Result<()> {
         let row = self.rows.last_mut().context("no version has run")?;
         row.remark = outcome.with_context(|| not_right(&row.version))?;
@@ -204,7 +204,7 @@ impl<'a> Climb<'a> {
     /// [`time`](Self::time), or nothing if they do not go together.
     ///
     /// # Errors
-    /// Those of `time`.
+    /// The errors of `time`.
     pub fn sweep<L>(
         &mut self,
         plan: Plan<L>,
@@ -235,7 +235,7 @@ impl<'a> Climb<'a> {
     /// The median time of a point of a sweep.
     ///
     /// # Errors
-    /// Those of `work`.
+    /// The errors of `work`.
     pub fn time(&self, clock: Clock, work: impl FnMut() -> Result<()>) -> Result<Duration> {
         let runs = self.setup.runs.min(SWEEP_RUNS);
         let (times, ()) = times(self.setup, runs, clock, true, work)?;

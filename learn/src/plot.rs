@@ -33,7 +33,7 @@ const LEFT: [u32; 2] = [90, 320];
 /// The sweeps, one below the other, or else a bar for each version: as SVG.
 ///
 /// # Errors
-/// Those of the drawing library.
+/// The errors of the drawing library.
 pub fn svg(ladder: &Ladder) -> Result<String> {
     match ladder.sweeps.is_empty() {
         false => sweeps(ladder),
@@ -46,7 +46,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64().max(1e-9) * 1e3
 }
 
-/// What a bar stands for.
+/// Returns the color of a version's bar, and its text in the legend.
 fn color(row: &Row) -> (RGBColor, &'static str) {
     match (row.version.starts_with("gridstride"), row.clock) {
         (true, Clock::Kernel) => (VERMILION, "gridstride, the kernels alone"),
@@ -115,7 +115,7 @@ fn bars(ladder: &Ladder) -> Result<String> {
     Ok(text)
 }
 
-/// What was computed, and where.
+/// Draws the title: the computation and the device.
 fn draw_title(area: &Area, ladder: &Ladder) -> Result<()> {
     let font = ("sans-serif", 17).into_text_style(area);
     area.draw_text(&ladder.title, &font, (16, 10))?;

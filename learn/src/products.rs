@@ -1,4 +1,4 @@
-//! What both ladders of matrix products share.
+//! Code of both ladders of matrix products.
 
 use anyhow::{Context, Result, ensure};
 use checks::random::Random;
@@ -68,7 +68,7 @@ pub fn library<T: Scalar<Sum = T> + Into<f64>>(
     )
 }
 
-/// What a product has to be, in `f64`, and how far off each element may be.
+/// The expected product in `f64`, and the error bound of each element.
 pub struct Expected {
     product: Array2<f64>,
     bounds: Array2<f64>,

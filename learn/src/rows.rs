@@ -1,16 +1,16 @@
-//! What comes out of a ladder: its rows and its sweeps.
+//! The result of a ladder: its rows and its sweeps.
 
 use std::time::Duration;
 
 use gridstride::device::Occupancy;
 use serde::Serialize;
 
-/// What came out of a ladder.
+/// The result of a ladder.
 #[derive(Clone, Debug)]
 pub struct Ladder {
-    /// What was computed.
+    /// The computation.
     pub title: String,
-    /// Where.
+    /// The device.
     pub device: String,
     /// The versions, in order.
     pub rows: Vec<Row>,
@@ -19,7 +19,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Where it was computed, for people.
+    /// Returns the device, with a remark about times of the simulator.
     pub fn place(&self) -> String {
         let remark = match self.device.starts_with("simulator") {
             true => ", whose times say nothing about a GPU",
@@ -28,7 +28,7 @@ impl Ladder {
         format!("{}{remark}", self.device)
     }
 
-    /// How many times as fast each version is as the first one with the same clock; not finite if
+    /// Returns the speed of each version relative to the first one with the same clock; not finite if
     /// the clock is too coarse.
     pub fn speed_ups(&self) -> Vec<f64> {
         let speed_up = |row: &Row| {
@@ -40,7 +40,7 @@ impl Ladder {
     }
 }
 
-/// What a time includes. Only times of the same clock can be compared.
+/// The work that a time includes. Only times of the same clock can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -65,7 +65,7 @@ impl Clock {
 pub struct Row {
     /// Its name.
     pub version: String,
-    /// What its times include.
+    /// The work that its times include.
     pub clock: Clock,
     /// The number of timed runs, which is 1 for work that takes long.
     pub runs: usize,
@@ -75,9 +75,9 @@ pub struct Row {
     pub range: [Duration; 2],
     /// The share of the work that was computed; below 1 the times are extrapolated.
     pub share: f64,
-    /// What it does other than the one before.
+    /// The difference from the version before.
     pub changed: String,
-    /// What the check has to say, if anything.
+    /// A remark of the check; may be empty.
     pub remark: String,
     /// Blocks of its kernel on a multiprocessor, if it has a single kernel.
     pub occupancy: Option<Occupancy>,
@@ -86,9 +86,9 @@ pub struct Row {
 /// Times of kernels by a parameter.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// What was computed.
+    /// The computation.
     pub title: String,
-    /// What the times include.
+    /// The work that the times include.
     pub clock: Clock,
     /// The parameter.
     pub parameter: &'static str,

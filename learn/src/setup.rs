@@ -1,9 +1,9 @@
-//! Where and how the versions of a ladder run.
+//! The device and the settings of a ladder.
 
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 
-/// Where and how the versions run.
+/// The device and the settings of a ladder.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The device of the kernels. On the CPU there are the CPU's versions alone.
@@ -11,7 +11,7 @@ pub struct Setup {
     /// Timed runs of each version, of which the median counts, after one that does not; if there
     /// are none, that one.
     pub runs: usize,
-    /// Where random numbers start.
+    /// The seed of random numbers.
     pub seed: u64,
     /// Whether the CPU's versions run too.
     pub has_cpu_rows: bool,
@@ -25,7 +25,7 @@ impl Setup {
         self.device.kind() != DeviceKind::Cpu
     }
 
-    /// A size that was asked for, or that for the kind of the device.
+    /// Returns the requested size, or the default for the kind of the device.
     pub fn size(&self, asked: Option<u32>, defaults: Defaults) -> usize {
         let default = match self.device.kind() {
             DeviceKind::Cpu => defaults.cpu,
@@ -35,7 +35,7 @@ impl Setup {
         asked.unwrap_or(default) as usize
     }
 
-    /// How much of some work a version on the CPU computes: `limit`, or all of it.
+    /// Returns the part of the work that a version on the CPU computes: `limit`, or all of it.
     pub fn part(&self, work: usize, limit: usize) -> usize {
         match self.is_whole {
             true => work,

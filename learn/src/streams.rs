@@ -4,7 +4,7 @@ use anyhow::Result;
 use gridstride::Device;
 use gridstride::device::{Event, Stream};
 
-/// Streams that begin when the main stream comes to a place, and that it then waits for.
+/// Streams whose work begins at a point of the main stream, which later waits for all of them.
 pub struct Streams<'a> {
     device: &'a Device,
     start: Event,
@@ -13,7 +13,7 @@ pub struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    /// So many streams, at least one.
+    /// Makes `count` streams, at least one.
     pub fn new(device: &'a Device, count: usize) -> Result<Streams<'a>> {
         let streams = (0..count.max(1)).map(|_| Ok((device.stream()?, device.event()?)));
         Ok(Streams {

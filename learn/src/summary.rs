@@ -38,7 +38,7 @@ struct RowSummary {
     median_ms: f64,
     least_ms: f64,
     most_ms: f64,
-    /// How many times as fast the version is as the first one with the same clock.
+    /// Speed relative to the first version with the same clock.
     speed_up: f64,
     computed_share: f64,
     changed: String,

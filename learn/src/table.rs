@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::rows::{Clock, Ladder, Row, Sweep};
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStyle {
     /// In columns.
     Plain,
-    /// As Markdown has tables.
+    /// A table of Markdown.
     Markdown,
 }
 
@@ -36,7 +36,7 @@ pub fn text(ladder: &Ladder, format: TableStyle) -> String {
     text
 }
 
-/// What the clocks are, if there are several, and what extrapolated times are.
+/// Returns explanations of the clocks, if there are several, and of extrapolated times.
 fn legend(ladder: &Ladder) -> String {
     let has = |clock| ladder.rows.iter().any(|row| row.clock == clock);
     let mut text = String::new();

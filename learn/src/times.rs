@@ -1,4 +1,4 @@
-//! How a version of a ladder is timed.
+//! The timing of a version of a ladder.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// the driver may have compiled kernels in the first.
 ///
 /// # Errors
-/// Those of `work`.
+/// The errors of `work`.
 pub fn times<R>(
     setup: &Setup,
     runs: usize,

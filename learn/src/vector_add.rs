@@ -190,7 +190,7 @@ struct Part {
     out: Buffer<f64>,
 }
 
-/// Where the vectors are copied from and to.
+/// The memory that vectors are copied from and to.
 struct Copies<'a, Out> {
     a: &'a [i32],
     b: &'a [i32],

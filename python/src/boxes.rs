@@ -13,7 +13,7 @@ use crate::frames::DataFrame;
 use crate::number::Number;
 use crate::objects::numpy;
 
-/// Where each row begins among the indices, the indices, and the numbers of boxes of both sets.
+/// The start of each row among the indices, the indices, and the numbers of boxes of both sets.
 pub type Pairs<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, (usize, usize));
 
 /// The dtypes of boxes.

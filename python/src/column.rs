@@ -21,10 +21,10 @@ pub struct Name {
 /// A column as a numpy array.
 pub struct Column<'py> {
     pub array: Bound<'py, PyUntypedArray>,
-    /// Which elements are not null; `None` if all are valid.
+    /// Whether each element is valid, i.e. not null. `None` if all are.
     pub valid: Option<Vec<bool>>,
     pub zone: Option<Bound<'py, PyAny>>,
-    /// What messages call the column.
+    /// The name of the column in messages.
     pub name: String,
 }
 

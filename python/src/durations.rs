@@ -17,7 +17,7 @@ pub struct Unit<'a> {
 /// A time in parts of a nanosecond.
 struct Time {
     parts: i128,
-    /// How many parts a nanosecond has.
+    /// The number of parts of a nanosecond.
     of_nanosecond: i128,
 }
 

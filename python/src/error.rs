@@ -17,7 +17,7 @@ impl<T> OrRaise<T> for gridstride::Result<T> {
     }
 }
 
-/// What the messages name, and its name in this package.
+/// Names in the library's messages, and the names in this package.
 const NAMES: [(&str, &str); 8] = [
     (
         "normalize(true), double()",

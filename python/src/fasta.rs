@@ -25,7 +25,7 @@ const REMEDY: &str = "unknown='skip' leaves such bytes out";
 /// Operations that reading a byte takes, about, if it is compressed.
 const INFLATE: f64 = 10.0;
 
-/// What is read.
+/// The source of the records.
 #[derive(FromPyObject)]
 pub enum Source {
     Text(PyBackedBytes),

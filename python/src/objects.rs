@@ -1,4 +1,4 @@
-//! What a Python object is, before it is read.
+//! The kinds of Python objects.
 
 use numpy::PyUntypedArray;
 use pyo3::intern;

@@ -40,7 +40,7 @@ impl<T> Elements<T> {
 pub struct PointsOf<T: 'static> {
     pub timestamps: Elements<i64>,
     pub values: Elements<T>,
-    /// Where each series begins, and where the last ends.
+    /// Index of the first point of each series, and at the end the number of points.
     pub offsets: Option<Vec<usize>>,
     places: Places,
 }
@@ -76,7 +76,7 @@ pub enum Points {
     F64(PointsOf<f64>),
 }
 
-/// What a call has beside its points.
+/// Properties of a call other than its points.
 pub struct Frame {
     pub unit: Option<String>,
     pub zone: Option<Py<PyAny>>,
@@ -95,12 +95,12 @@ impl Frame {
     }
 }
 
-/// Which of the caller's points each point is.
+/// The index of each point among the caller's points.
 #[derive(Default)]
 struct Places {
     /// The series of each of the caller's points, if they have been arranged by it.
     codes: Option<Vec<u32>>,
-    /// Which of the caller's points are points; `None` if all are.
+    /// Whether each of the caller's points is valid. `None` if all are.
     valid: Option<Vec<bool>>,
 }
 

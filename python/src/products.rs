@@ -1,4 +1,4 @@
-//! What products of host arrays and of device arrays share.
+//! Code of products of host arrays and of device arrays.
 
 use numpy::PyArrayDescr;
 use pyo3::exceptions::PyTypeError;

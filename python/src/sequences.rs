@@ -279,7 +279,7 @@ fn is_buffer_of_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pyclass(frozen, name = "Sequences", module = "gridstride")]
 pub struct PySequences {
     pub sequences: Arc<Sequences>,
-    /// What the codes mean, if it is known.
+    /// The meaning of the codes, if it is known.
     pub alphabet: Option<Alphabet>,
 }
 
@@ -388,7 +388,7 @@ fn in_sequence(mut error: Error, sequence: usize) -> Error {
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     pub operation: &'static str,
-    /// What codes letters have; without an alphabet, a letter is its own code.
+    /// The codes of letters. Without an alphabet, a letter is its own code.
     pub alphabet: Option<&'a Alphabet>,
     pub unknown: Unknown,
 }

@@ -153,7 +153,7 @@ fn nearest_of<'py, T: Number + Component>(
 #[derive(Clone)]
 struct Sequences<'py> {
     rows: Argument<'py>,
-    /// Where the windows of each sequence begin and end among the rows.
+    /// Index of the first window of each sequence among the rows, and at the end the number of rows.
     offsets: Vec<usize>,
 }
 

@@ -14,7 +14,7 @@ pub struct Inputs(Vec<Input>);
 
 /// A file to read.
 pub struct Input {
-    /// What the command line and messages call the file.
+    /// The name of the file in the command line and in messages.
     pub name: PathBuf,
     /// Removed when it is dropped.
     copy: Option<TemporaryFile>,

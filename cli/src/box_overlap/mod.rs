@@ -64,7 +64,7 @@ fn coordinates<T>(sets: Vec<Boxes<T>>) -> Vec<Array2<T>> {
     sets.into_iter().map(|set| set.coordinates).collect()
 }
 
-/// What there is before the search, beside the boxes.
+/// The inputs of the search other than the boxes.
 struct Prepared {
     /// Until the end, since a join reads its files as it writes.
     _inputs: Inputs,
@@ -72,7 +72,7 @@ struct Prepared {
     join: Option<Join>,
     picture: Option<OutputFile>,
     devices: Vec<Device>,
-    /// How many coordinates were rounded.
+    /// Number of coordinates that were rounded.
     rounded: u64,
     start: Instant,
     opening: Duration,

@@ -25,7 +25,7 @@ impl Rectangle2 {
         }
     }
 
-    /// What two rectangles that overlap have in common.
+    /// Returns the intersection of two rectangles that overlap.
     pub fn and(self, other: Rectangle2) -> Rectangle2 {
         Rectangle2 {
             min: [0, 1].map(|axis| self.min[axis].max(other.min[axis])),

@@ -1,4 +1,4 @@
-//! What becomes of pairs: they go to the files, and few are kept.
+//! Writes pairs to the files, and keeps the first few for the summary.
 
 use anyhow::Result;
 use files::Texts;
@@ -27,7 +27,7 @@ pub struct Results {
     pub joined: Option<u64>,
     /// Boxes with more pairs than the matrix has columns.
     pub above_limit: usize,
-    /// What the boxes of each set are called, if the files say so.
+    /// The names of the boxes of each set, if the files have names.
     pub ids: Vec<Texts>,
     /// The first pairs.
     pub shown: Vec<[usize; 2]>,

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::path::Path;
@@ -26,11 +26,11 @@ pub struct Times {
 pub struct Run<'a, T> {
     pub args: &'a Args,
     pub sets: &'a [Array2<T>],
-    /// How many coordinates were rounded.
+    /// Number of coordinates that were rounded.
     pub rounded: u64,
     pub devices: &'a [Device],
     pub results: &'a Results,
-    /// How long it took to open the device, while the files were read.
+    /// Time to open the device, while the files were read.
     pub opening: Duration,
     pub times: Times,
     /// From the first text to the pairs on the disk.

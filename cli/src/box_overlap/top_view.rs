@@ -47,7 +47,7 @@ pub struct Sample {
     rows: Vec<usize>,
     /// The pairs that are drawn, with a row of set `first` before one of set `second`.
     pairs: Vec<(usize, usize)>,
-    /// How many pairs there are.
+    /// Number of pairs.
     count: u64,
     /// The pairs of the rows that are drawn, and how many of them have come.
     expected: u64,

@@ -10,7 +10,7 @@ pub fn choice<C: Choice>() -> impl TypedValueParser<Value = C> {
     choice_of(C::ALL)
 }
 
-/// As [`choice`], of some of the values.
+/// Like [`choice`], with only some of the values.
 pub fn choice_of<C: Choice>(values: &[C]) -> impl TypedValueParser<Value = C> + use<C> {
     let values = values.iter().map(|value| {
         let aliases = value.names()[1..].iter().copied();

@@ -1,4 +1,4 @@
-//! What the subcommands share.
+//! Code that several subcommands use.
 
 pub mod choice;
 pub mod device_names;

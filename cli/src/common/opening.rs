@@ -9,7 +9,7 @@ use program::report::timed;
 
 use super::device_names::DeviceNames;
 
-/// What was read, the devices, and how long each took.
+/// The result of reading, the devices, and the time of each.
 pub struct Opened<V> {
     pub value: V,
     pub devices: Vec<Device>,

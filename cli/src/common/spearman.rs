@@ -47,7 +47,7 @@ fn centred_ranks(numbers: &[f64]) -> Vec<i64> {
 mod tests {
     use super::spearman;
 
-    /// What scipy 1.17 returns for the same numbers.
+    /// Results of scipy 1.17 for the same numbers.
     #[test]
     fn as_scipy() {
         let x = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0];

@@ -1,4 +1,4 @@
-//! How the tables that are read are written, as options.
+//! Options for the format of tables that are read.
 
 use anyhow::{Result, bail};
 use files::records::{ColumnName, TableOptions};

@@ -1,4 +1,4 @@
-//! What a diagnosis is made from.
+//! The facts about a machine that a diagnosis is made from.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -34,7 +34,7 @@ pub struct Facts {
     pub gpus: Vec<(usize, (u32, u32))>,
 }
 
-/// Where the program runs.
+/// The environment of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Directly on Linux.

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 
@@ -12,7 +12,7 @@ use super::diagnosis::Problem;
 use super::facts::Facts;
 use crate::common::host::Host;
 
-/// What is there, and what is not.
+/// The devices, and the reason if there is no GPU.
 #[derive(Serialize)]
 pub struct Summary {
     pub devices: Vec<Entry>,
@@ -23,13 +23,13 @@ pub struct Summary {
 /// A device.
 #[derive(Serialize)]
 pub struct Entry {
-    /// What `--device` takes.
+    /// The value for `--device`.
     device: String,
     name: String,
     compute_capability: Option<String>,
     /// Multiprocessors of a GPU.
     multiprocessors: Option<usize>,
-    /// Of the CPU, which is the simulator's too.
+    /// Cores of the CPU, which also runs the simulator.
     cores: Option<usize>,
     threads: Option<usize>,
     memory_free_bytes: Option<u64>,

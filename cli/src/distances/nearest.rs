@@ -1,4 +1,4 @@
-//! Which rows are nearest, and how far rows are from each other.
+//! The nearest pairs of rows, and the range of distances.
 
 use gridstride::distances;
 use ndarray::{ArrayView1, s};
@@ -13,7 +13,7 @@ const SHOWN: usize = 10;
 pub struct Nearest {
     /// Whether the rows are compared with each other: then each pair counts once.
     is_pairwise: bool,
-    /// How many pairs there were.
+    /// Number of pairs.
     pub count: u64,
     sum: f64,
     pub least: f64,
@@ -28,7 +28,7 @@ pub struct Near {
     pub distance: f64,
     pub row: usize,
     pub column: usize,
-    /// How near the column is among those of the row, from 1 on; None if all pairs are compared.
+    /// Rank of the column among the nearest rows, from 1 on. `None` if all pairs are compared.
     pub rank: Option<usize>,
 }
 
@@ -105,7 +105,7 @@ struct OfRow {
 }
 
 impl OfRow {
-    /// Of the distances from the column `first` on. Pairs that are farther than `limit` do not
+    /// Summarises the distances from the column `first` on. Pairs that are farther than `limit` do not
     /// count as near.
     fn new(row: usize, first: usize, distances: ArrayView1<f64>, limit: f64) -> OfRow {
         let mut of_row = OfRow {

@@ -47,7 +47,8 @@ impl<T: Number> Rows<T> {
         Ok(Rows { first, other })
     }
 
-    /// Returns what the columns of the result stand for; the rows stand for `first`.
+    /// Returns the rows that the columns of the result stand for. The result's rows stand for
+    /// `first`.
     pub fn second(&self) -> &RowSet<T> {
         self.other.as_ref().unwrap_or(&self.first)
     }

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::path::Path;
@@ -48,7 +48,7 @@ pub struct Summary {
     #[serde(rename = "type")]
     number: &'static str,
     metric: &'static str,
-    /// How many nearest rows of each row; None if all pairs are compared.
+    /// Number of nearest rows for each row. `None` if all pairs are compared.
     nearest: Option<usize>,
     pairs: u64,
     /// None if there are no pairs.

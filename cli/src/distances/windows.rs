@@ -10,7 +10,7 @@ use ndarray::{ArrayView2, s};
 
 use super::lines::read_lines;
 
-/// Where the windows of each sequence begin, and at the end the number of all windows.
+/// Index of the first window of each sequence, and at the end the number of all windows.
 pub struct Offsets(pub(super) Vec<usize>);
 
 /// Consecutive sequences.

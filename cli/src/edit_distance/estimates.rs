@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use checks::random::Random;
 
-    /// So many numbers that 81 sequences are sketched together, and 43 pairs compared.
+    /// A size at which 81 sequences are sketched together and 43 pairs are compared.
     const DIM: usize = 8;
     const LENGTH: u64 = 101;
 

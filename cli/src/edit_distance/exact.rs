@@ -14,7 +14,7 @@ const LETTERS: usize = 1 << 28;
 /// Returns the edit distance of each pair.
 ///
 /// # Errors
-/// Those of the library, or if the memory does not suffice for a number for each pair.
+/// The errors of the library, or too little memory for a number for each pair.
 pub fn edit_distances(devices: &[Device], pairs: &Pairs) -> Result<Vec<f64>> {
     let count = pairs.count();
     let mut distances = pairs.room()?;

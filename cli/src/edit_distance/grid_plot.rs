@@ -25,7 +25,7 @@ const GAP: u32 = 4;
 /// means over the seeds, with the range of the seeds: as SVG. Where colours repeat, lines are dashed.
 ///
 /// # Errors
-/// Those of the drawing library.
+/// The errors of the drawing library.
 pub fn svg(points: &[Point], pairs: usize) -> Result<String> {
     let mut lines: Vec<(String, Vec<(usize, Spread)>)> = Vec::new();
     for seeds in points.chunk_by(|a, b| a.is_same_but_for_seed(b)) {

@@ -36,7 +36,7 @@ use args::Args;
 use comparison::Comparison;
 use estimates::Estimates;
 use records::Pairs;
-use summary::{Found, Run, Summary, Times};
+use summary::{Outcome, Run, Summary, Times};
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Result<()> {
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<()> {
     })?;
 
     let (comparison, points);
-    let found = if args.grid {
+    let outcome = if args.grid {
         points = timed(&mut times.estimating, || {
             grid::search(args, devices, pairs, &edit)
         })?;
@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Result<()> {
             let svg = || grid_plot::svg(&points, pairs.count());
             draw(&mut picture, svg)
         })?;
-        Found::Grid(&points)
+        Outcome::Grid(&points)
     } else {
         comparison = timed(&mut times.estimating, || {
             phase("sketching", || compare(args, devices, pairs, edit.clone()))
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<()> {
             let svg = || scatter::svg(&comparison, &sketches, windows.as_deref());
             draw(&mut picture, svg)
         })?;
-        Found::One(&comparison)
+        Outcome::One(&comparison)
     };
     // Both files appear together, once nothing but the disk can fail.
     timed(&mut times.writing, || {
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> Result<()> {
         pairs,
         devices,
         edit: &edit,
-        found,
+        outcome,
         times,
         elapsed: start.elapsed(),
     }))

@@ -25,7 +25,7 @@ pub struct Rows {
     /// The numbers of all rows, `dim` each.
     numbers: Vec<f32>,
     dim: usize,
-    /// Where the rows of each record begin, and where the last ones end.
+    /// Index of the first row of each record, and at the end the number of rows.
     offsets: Vec<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Rows {
     /// Sketches the windows of some records.
     ///
     /// # Errors
-    /// Those of the library, or if the memory does not suffice for the sketches.
+    /// The errors of the library, or too little memory for the sketches.
     pub fn of_windows(
         devices: &[Device],
         sketcher: &TensorSketch,

@@ -23,7 +23,7 @@ const POINTS: usize = 500;
 /// says of what kind they are.
 ///
 /// # Errors
-/// Those of the drawing library.
+/// The errors of the drawing library.
 pub fn svg(comparison: &Comparison, sketches: &str, windows: Option<&str>) -> Result<String> {
     let slide = comparison.slide.as_deref().zip(windows);
     let width = PANEL.0 * (1 + slide.is_some() as u32);
@@ -68,7 +68,7 @@ pub fn svg(comparison: &Comparison, sketches: &str, windows: Option<&str>) -> Re
     Ok(text)
 }
 
-/// What a panel shows.
+/// The contents of a panel.
 struct Kind {
     name: String,
     /// The name of its distances.

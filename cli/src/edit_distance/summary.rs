@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::common::device_summary::{DeviceSummary, listed};
 /// Pairs that are shown.
 const SHOWN: usize = 10;
 
-/// How long the parts of a run took.
+/// Times of the parts of a run.
 #[derive(Default)]
 pub struct Times {
     pub reading: Duration,
@@ -30,8 +30,8 @@ pub struct Times {
     pub writing: Duration,
 }
 
-/// What was found.
-pub enum Found<'a> {
+/// The result: one comparison, or a grid of them.
+pub enum Outcome<'a> {
     One(&'a Comparison),
     Grid(&'a [Point]),
 }
@@ -42,7 +42,7 @@ pub struct Run<'a> {
     pub pairs: &'a Pairs,
     pub devices: &'a [Device],
     pub edit: &'a [f64],
-    pub found: Found<'a>,
+    pub outcome: Outcome<'a>,
     pub times: Times,
     pub elapsed: Duration,
 }
@@ -108,9 +108,9 @@ impl<'a> Summary<'a> {
         let shown = |path: &Path| path.display().to_string();
         let exact = milliseconds(times.exact);
         Summary {
-            found: match run.found {
-                Found::One(comparison) => one(args, pairs, comparison),
-                Found::Grid(grid) => Shown::Grid { grid },
+            found: match run.outcome {
+                Outcome::One(comparison) => one(args, pairs, comparison),
+                Outcome::Grid(grid) => Shown::Grid { grid },
             },
             pairs: pairs.count(),
             letters: pairs.letters(),

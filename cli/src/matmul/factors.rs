@@ -33,7 +33,7 @@ pub struct Factors<T> {
 pub struct Factor<T> {
     stored: Array2<T>,
     is_transposed: bool,
-    /// Where it is from, for the summary.
+    /// The source of the factor, for the summary.
     pub origin: String,
 }
 
@@ -135,7 +135,7 @@ impl<T: Real> Factor<T> {
         })
     }
 
-    /// Of that shape once it has been transposed.
+    /// A random factor, which has the shape after it is transposed.
     fn random(
         seed: u64,
         stream: u64,

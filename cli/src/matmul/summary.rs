@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::time::Duration;
@@ -126,7 +126,7 @@ impl FactorSummary {
 }
 
 impl Calls {
-    /// Of at least one call.
+    /// Summarises the times of at least one call.
     fn new(times: &[Duration], sizes: [usize; 3]) -> Calls {
         let mut times: Vec<f64> = times.iter().copied().map(milliseconds).collect();
         times.sort_by(f64::total_cmp);
@@ -209,7 +209,7 @@ impl report::Summary for Summary {
     }
 }
 
-/// What the check has found.
+/// Returns the result of the check as text.
 fn found(checked: &Checked, m: usize) -> String {
     let Checked {
         rows,

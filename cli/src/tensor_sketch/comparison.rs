@@ -24,7 +24,7 @@ use crate::common::name_width::name_width;
 /// The most sketches whose distances and tree the summary shows.
 const SHOWN: usize = 20;
 
-/// What the summary has of few sketches.
+/// The part of the summary about few sketches.
 #[derive(Serialize)]
 pub struct Comparison {
     names: Vec<String>,

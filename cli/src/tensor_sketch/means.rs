@@ -23,7 +23,7 @@ struct Sum {
 
 impl Means {
     /// Adds the sketch of a window. Returns the mean of the sequence before, 1×D, if this window is the
-    /// first of another one.
+    /// first of another sequence.
     pub fn add<T: Entry>(
         &mut self,
         name: Name,
@@ -46,13 +46,13 @@ impl Means {
         finished
     }
 
-    /// Takes note of the whole length of a sequence that has windows, after its last window and
+    /// Records the whole length of a sequence that has windows, after its last window and
     /// before the first one of the next sequence was made.
     pub fn end_sequence(&mut self, length: u64, skipped: u64) {
         self.ended.push_back((length, skipped));
     }
 
-    /// The mean of the last sequence.
+    /// Takes the mean of the last sequence.
     pub fn take<T: Entry>(&mut self) -> Option<(Name, Array2<T>)> {
         let Sum {
             mut name,

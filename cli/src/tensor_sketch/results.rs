@@ -1,4 +1,4 @@
-//! What becomes of finished sketches: they go to the file, and few are kept.
+//! Writes finished sketches to the file, and keeps the first few for the summary.
 
 use anyhow::{Result, bail};
 use files::memory::make_room;
@@ -14,11 +14,11 @@ use super::window_lists::WindowLists;
 /// Sketches that the summary shows.
 const SHOWN: usize = 20;
 
-/// Takes sketches in order, and keeps no more of them than is asked for.
+/// Takes sketches in order, writes them, and keeps as many as options require.
 pub struct Results<T> {
-    /// How many there were.
+    /// Number of sketches.
     pub count: usize,
-    /// How many sequences there were, with those that have no sketch.
+    /// Number of sequences, including those without a sketch.
     pub sequences: u64,
     /// Sequences without a window or a tuple.
     pub short: Short,
@@ -27,27 +27,27 @@ pub struct Results<T> {
     pub skipped: u64,
     /// Letters of the longest sequence, if there are windows.
     pub longest: u64,
-    /// The most sketches that there may be.
+    /// The largest number of sketches allowed.
     most: usize,
-    /// The first ones.
+    /// The first sketches, for the summary.
     pub shown: Vec<(Name, Vec<T>)>,
     npy: Option<NpyFile<T>>,
     lists: WindowLists,
     all: Option<All<T>>,
-    /// If there is to be one sketch of all windows of a sequence.
+    /// Adds up the windows of each sequence, if each sequence gets one sketch.
     means: Option<Means>,
 }
 
 struct All<T> {
     names: Vec<String>,
-    /// As in [`Name`].
+    /// [`Name::length`] of each sketch.
     lengths: Vec<u64>,
     values: Vec<T>,
 }
 
 impl<T: Entry> Results<T> {
-    /// `keep_all` is for distances. With `take_means`, the sketches of a sequence become one. There
-    /// may be `most` sketches.
+    /// `keep_all` keeps all sketches, for distances. `take_means` makes one sketch of the windows of a
+    /// sequence. More than `most` sketches are an error.
     pub fn new(
         npy: Option<NpyFile<T>>,
         lists: WindowLists,
@@ -75,7 +75,7 @@ impl<T: Entry> Results<T> {
         }
     }
 
-    /// Adds sketches, N×D, of so many `names`.
+    /// Adds sketches, N×D, with a name for each row.
     pub fn add(
         &mut self,
         names: impl Iterator<Item = Name>,
@@ -128,7 +128,7 @@ impl<T: Entry> Results<T> {
         Ok(())
     }
 
-    /// Takes note of a sequence that has ended: it has so many windows, or tuples.
+    /// Records a sequence that has ended, and its number of windows or tuples.
     pub fn end_sequence(&mut self, name: &str, skipped: u64, count: u64) {
         self.sequences += 1;
         self.skipped += skipped;
@@ -137,7 +137,7 @@ impl<T: Entry> Results<T> {
         }
     }
 
-    /// Takes note of a sequence of which all windows are known.
+    /// Records a sequence whose windows are all known.
     pub fn end_windows(
         &mut self,
         name: &str,
@@ -170,12 +170,12 @@ impl<T: Entry> Results<T> {
         self.npy.take().map_or(Ok(()), NpyFile::finish)
     }
 
-    /// The lengths of all, if they were kept and until they are taken.
+    /// Returns the lengths of all sequences, if sketches are kept and until they are taken.
     pub fn lengths(&self) -> &[u64] {
         self.all.as_ref().map_or(&[], |all| &all.lengths)
     }
 
-    /// The names and sketches of all, if they were kept.
+    /// Takes the names and sketches of all sequences, if they were kept.
     pub fn take_all(&mut self, dim: usize) -> Result<Option<(Vec<String>, Array2<T>)>> {
         let Some(All { names, values, .. }) = self.all.take() else {
             return Ok(None);

@@ -24,7 +24,7 @@ pub struct Sessions<T: Entry> {
     order: VecDeque<usize>,
     /// The session of the current sequence, if that has begun.
     current: Option<usize>,
-    /// How many sequences have ended.
+    /// Number of sequences that have ended.
     ended: usize,
     dim: usize,
 }
@@ -36,7 +36,7 @@ struct Session<T: Entry> {
     pushed: u64,
     /// The numbers of the sequences that went into it and have not come out.
     sequences: VecDeque<usize>,
-    /// How many have come out.
+    /// Number of sketches that were returned.
     received: usize,
 }
 

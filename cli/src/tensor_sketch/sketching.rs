@@ -25,17 +25,17 @@ use super::args::Args;
 use super::name::Name;
 use super::results::Results;
 use super::sessions::Sessions;
-use super::windows::{Found, Windows};
+use super::windows::{Output, Windows};
 
 /// Sequences that are on their way when their sketches are asked for, or a multiple of it.
 const TAKEN: usize = 1024;
 
-/// What this thread spent its time on.
+/// Times of this thread.
 #[derive(Default)]
 pub struct Times {
     /// Waiting for parsed text.
     pub input: Duration,
-    /// What parsing took on its own threads, beside the rest.
+    /// Time of parsing on threads of its own, beside the other work.
     pub parsing: Duration,
     /// Handing letters over, and waiting for the sessions.
     pub computing: Duration,
@@ -131,7 +131,7 @@ struct Sketches<'a, T: Entry> {
     sessions: Sessions<T>,
     /// Letters that went into the sessions, or into windows.
     pushed: u64,
-    /// Those of them that went into the present sessions.
+    /// Number of sequences that went into the present sessions.
     in_sessions: u64,
     /// If windows are sketched instead of sequences.
     windows: Option<Windows<'a, T>>,
@@ -254,12 +254,12 @@ impl<T: Entry> Sketches<'_, T> {
             skipped: None,
             sequence: sequence_number,
         };
-        let mut visit = |start: u64, found: Found<T>| match found {
-            Found::Window(window) => {
+        let mut visit = |start: u64, output: Output<T>| match output {
+            Output::Window(window) => {
                 self.push_letters(window)?;
                 self.sketch(name_of(start))
             }
-            Found::Sketches(sketches) => {
+            Output::Sketches(sketches) => {
                 // Those of the windows before come first.
                 self.finish_session()?;
                 // Of strides above the width, some letters are in no window.
@@ -333,7 +333,7 @@ impl<T: Entry> Sketches<'_, T> {
 
 /// The end of the way.
 struct Finished<'a, T> {
-    /// What is known of the sequences whose sketches have not come yet.
+    /// The sequences whose sketches have not been returned yet.
     waiting: VecDeque<Name>,
     /// Sketches that have come from the present sessions.
     from_session: usize,

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Run<'a, T: Entry> {
     pub results: &'a Results<T>,
     /// The distances and the tree, if there are few sketches.
     pub comparison: Option<Comparison>,
-    /// How long it took to open the device.
+    /// Time to open the device.
     pub opening: Duration,
     /// The parts of `elapsed`.
     pub times: Times,

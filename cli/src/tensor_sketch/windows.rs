@@ -19,8 +19,8 @@ const MOST_NUMBERS: usize = 1 << 26;
 /// are sketched faster window by window, with those of other sequences.
 const FEW_LETTERS: usize = 1 << 22;
 
-/// What becomes of windows.
-pub enum Found<'a, T> {
+/// The output of [`Windows`].
+pub enum Output<'a, T> {
     /// A window to be sketched as a sequence.
     Window(&'a [u8]),
     /// The sketches of neighbouring windows.
@@ -41,7 +41,7 @@ pub struct Windows<'a, T: Entry> {
     held: Vec<u8>,
     /// Letters to leave out before that.
     gap: usize,
-    /// Where in the sequence the next window begins.
+    /// Start of the next window in the sequence.
     start: u64,
 }
 
@@ -75,7 +75,7 @@ impl<'a, T: Entry> Windows<'a, T> {
         &mut self,
         name: &str,
         mut codes: &[u8],
-        mut visit: impl FnMut(u64, Found<T>) -> Result<()>,
+        mut visit: impl FnMut(u64, Output<T>) -> Result<()>,
     ) -> Result<()> {
         while !codes.is_empty() {
             let left_out = self.gap.min(codes.len());
@@ -95,13 +95,13 @@ impl<'a, T: Entry> Windows<'a, T> {
     pub fn end_sequence(
         &mut self,
         name: &str,
-        mut visit: impl FnMut(u64, Found<T>) -> Result<()>,
+        mut visit: impl FnMut(u64, Output<T>) -> Result<()>,
     ) -> Result<()> {
         let windows = || self.held.windows(self.width).step_by(self.stride);
         if windows().len().saturating_mul(self.width) <= FEW_LETTERS {
             for (i, window) in windows().enumerate() {
                 let start = self.start + (i * self.stride) as u64;
-                visit(start, Found::Window(window))?;
+                visit(start, Output::Window(window))?;
             }
         } else {
             self.sketch(name, &mut visit)?;
@@ -115,7 +115,7 @@ impl<'a, T: Entry> Windows<'a, T> {
     fn sketch(
         &mut self,
         name: &str,
-        visit: &mut impl FnMut(u64, Found<T>) -> Result<()>,
+        visit: &mut impl FnMut(u64, Output<T>) -> Result<()>,
     ) -> Result<()> {
         let codes = ArrayView1::from(&self.held);
         let sketches = self
@@ -123,7 +123,7 @@ impl<'a, T: Entry> Windows<'a, T> {
             .windows(self.devices, codes, self.width, self.stride)
             .map_err(|error| self.with_name(name, error))?;
         let next = sketches.nrows() * self.stride;
-        visit(self.start, Found::Sketches(sketches))?;
+        visit(self.start, Output::Sketches(sketches))?;
         self.start += next as u64;
         self.gap = next.saturating_sub(self.held.len());
         self.held.drain(..next.min(self.held.len()));

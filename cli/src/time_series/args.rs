@@ -211,7 +211,7 @@ impl Args {
         origin.map_err(|what| anyhow!(UsageError(format!("--origin: '{}' {what}", self.origin))))
     }
 
-    /// What is asked for.
+    /// Returns the requested aggregation.
     pub fn aggregation(&self, every: &Every, origin: i64) -> TimeBuckets {
         TimeBuckets::every(every.nanoseconds)
             .origin(origin)
@@ -228,7 +228,7 @@ impl Args {
     }
 }
 
-/// How times are written.
+/// The form of written times.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum TimeFormat {
     /// Nanoseconds since 1970.

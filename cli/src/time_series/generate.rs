@@ -143,7 +143,7 @@ fn wave(x: f64) -> f64 {
     }
 }
 
-/// How much is left of a meal's heat, so many hours since it began.
+/// Returns the share of a meal's heat that is there `since` hours after it began.
 fn warmth(since: f64) -> f64 {
     match since {
         _ if since < 0.0 => 0.0,

@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Where numbers are halfway between the shortest texts, and where exponents begin.
+    /// Numbers halfway between the shortest texts, and numbers at which exponents begin.
     #[test]
     fn special_numbers() {
         for exponent in -1074..1024 {

@@ -43,13 +43,13 @@ const RADIUS: i32 = 2;
 const LARGE_RADIUS: i32 = 4;
 const FEW: usize = 50;
 
-/// What is drawn of a series.
+/// The drawing of a series.
 const COLUMNS: usize = (WIDTH - LEFT - RIGHT) as usize;
 
 /// Labels of the time axis.
 const TICKS: u64 = 9;
 
-/// Of columns.
+/// The colors of columns.
 const COLORS: [RGBColor; 7] = [VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY, BLACK];
 const POINTS: RGBColor = RGBColor(165, 165, 165);
 const MANY_POINTS: RGBColor = RGBColor(205, 205, 205);
@@ -63,7 +63,7 @@ struct Strip {
     columns: Vec<usize>,
 }
 
-/// What numbers of a method are.
+/// The kind of a method's numbers.
 #[derive(Clone, Copy, PartialEq)]
 struct Axis {
     is_rate: bool,
@@ -275,7 +275,7 @@ impl Drawn<'_> {
         self.draw_legend(&legend, strip)
     }
 
-    /// What is in a panel or strip, on its right.
+    /// The label of a panel or strip, on its right.
     fn draw_legend(&self, area: &Area, strip: &Strip) -> Result<()> {
         let font = |size| ("sans-serif", size).into_font().color(&BLACK);
         let mut y = 20;

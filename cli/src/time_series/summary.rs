@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::path::Path;
@@ -46,7 +46,7 @@ pub struct Run<'a> {
     pub column: &'a Column<'a>,
     /// The unit of the timestamps that are numbers, if there are any.
     pub unit: Option<TimeUnit>,
-    /// How many values were rounded.
+    /// Number of values that were rounded.
     pub rounded: u64,
     pub devices: &'a [Device],
     pub found: &'a Aggregates,

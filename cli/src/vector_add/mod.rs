@@ -150,7 +150,7 @@ fn times(
 }
 
 /// # Errors
-/// That of the first sum that is wrong.
+/// An error that names the first wrong sum.
 fn check(a: &Array1<i32>, b: &Array1<i32>, sums: ArrayView1<f64>) -> Result<()> {
     let mut wrong = None;
     Zip::indexed(a)

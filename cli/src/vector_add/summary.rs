@@ -1,4 +1,4 @@
-//! What is printed.
+//! The printed summary.
 
 use std::fmt::{Result, Write};
 use std::time::Duration;

@@ -72,7 +72,7 @@ impl RandomState {
 mod tests {
     use super::RandomState;
 
-    /// What numpy 2.4 printed for the calls of the test, for a seed.
+    /// Numbers that numpy 2.4 printed for the calls of the test, for a seed.
     struct Numbers {
         seed: u32,
         fractions: [f64; 3],

@@ -20,18 +20,18 @@ const WELD: i64 = 80;
 /// Lengths of segments.
 const LENGTHS: [i64; 2] = [1000, 9000];
 
-/// Where the volume begins in which pipes start, and its extents for the article's segments.
+/// The lower corner of the volume in which pipes start, and its extents for the article's segments.
 const START: i64 = 200_000;
 const EXTENTS: [f64; 3] = [200_000.0, 200_000.0, 50_000.0];
 
 /// A segment of a pipe, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where the segment starts.
+    /// The start of the segment.
     pub start: [i64; 3],
     /// Its direction: 0 for x, 1 for y, 2 for z.
     pub axis: usize,
-    /// How far it goes.
+    /// Its length.
     pub length: i64,
 }
 

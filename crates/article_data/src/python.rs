@@ -81,7 +81,7 @@ impl Random {
 mod tests {
     use super::Random;
 
-    /// What Python 3.13 printed for the calls of the test, for a seed.
+    /// Numbers that Python 3.13 printed for the calls of the test, for a seed.
     struct Numbers {
         seed: u64,
         bits_32: [u64; 3],

@@ -39,7 +39,7 @@ mod tests {
 
     use super::{SEED, SIZES, tables};
 
-    /// What Python 3.13 draws.
+    /// Compares with the numbers that Python 3.13 draws.
     #[test]
     fn tables_of_the_article() {
         let [letters, places, dim] = SIZES;

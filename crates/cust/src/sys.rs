@@ -162,7 +162,7 @@ macro_rules! functions {
             static FUNCTION: OnceLock<Option<Function>> = OnceLock::new();
             // SAFETY: the parameters are those of NVIDIA's declaration; the result is an enum of C.
             let function = *FUNCTION.get_or_init(|| unsafe { call::symbol(c_name!($name)) });
-            // SAFETY: the caller vouches for the arguments.
+            // SAFETY: the caller of the driver's function keeps that function's contract.
             call::call(function, |function| unsafe { function($($parameter),*) })
         }
     )*};

@@ -1,4 +1,4 @@
-//! What becomes known while files are read.
+//! Reports of progress and of oddities while files are read.
 
 use std::fmt;
 use std::sync::Arc;

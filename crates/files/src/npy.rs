@@ -266,7 +266,7 @@ enum Kind {
     F64,
 }
 
-/// How numbers lie in a file.
+/// The form of numbers in a file.
 struct Decoder {
     kind: Kind,
     is_big_endian: bool,

@@ -1,13 +1,13 @@
 //! Texts from files, made fit for messages, terminals and pictures.
 
-/// What may stand before a text in UTF-8.
+/// The byte order mark, which may stand before a text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What is wrong with a text in UTF-16.
+/// The error of a text in UTF-16.
 pub(crate) const UTF16: &str =
     "the text is UTF-16: convert it to UTF-8, as by `iconv -f UTF-16 -t UTF-8`";
 
-/// What is wrong with a header, of a record or of a table, that has a carriage return in it.
+/// The error of a header, of a record or of a table, that has a carriage return in it.
 pub(crate) const RETURN_IN_HEADER: &str = "the header has a carriage return in it: lines have to end with a line feed, \
                                            as of `tr '\\r' '\\n'`";
 

@@ -17,7 +17,7 @@ use std::collections::TryReserveError;
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     bytes: Vec<u8>,
-    /// Where each text ends.
+    /// The end of each text.
     ends: Vec<usize>,
 }
 

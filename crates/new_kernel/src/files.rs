@@ -40,7 +40,7 @@ pub(crate) const TEMPLATE: [(&str, &str); 10] = [
     ),
 ];
 
-/// Where the packages of gridstride are.
+/// The place of gridstride's packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Checkout {
     /// In the folder `gridstride` beside the crate.

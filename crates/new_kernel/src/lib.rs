@@ -33,7 +33,7 @@ pub fn create(name: &str, folder: &Path, chosen: Option<&Path>) -> Result<Create
     Ok(Created { files, checkout })
 }
 
-/// What was written.
+/// The written files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     /// The names of the files in the crate's folder.

@@ -41,7 +41,7 @@ impl Scale {
         }
     }
 
-    /// How far a number is along the axis; 0 for numbers that are not positive.
+    /// Returns the position of a number on the axis as a share; 0 for numbers that are not positive.
     pub fn share(&self, number: f64) -> f64 {
         match self {
             Scale::Linear { end, .. } => number / end,

@@ -1,4 +1,4 @@
-//! What the programs `gridstride` and `gridstride_learn` share.
+//! Code that the programs `gridstride` and `gridstride_learn` share.
 //!
 //! [`main`] is the main function of both: it parses the command line, and prints errors.
 

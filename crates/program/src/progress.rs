@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// The width of the name of the work.
 const NAME: &str = "{msg:>11}";
 
-/// What a bar of bytes shows if their total is known, and if it is not.
+/// The texts of a bar of bytes: with a known total, and without.
 const BYTES: [&str; 2] = [
     "{bytes} of {total_bytes}, {bytes_per_sec}",
     "{bytes}, {bytes_per_sec}",
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// What a bar shows in the middle of its work.
+    /// Returns the text of a bar in the middle of its work.
     fn shown(bar: &ProgressBar, position: u64) -> String {
         let terminal = InMemoryTerm::new(4, 120);
         bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(terminal.clone())));

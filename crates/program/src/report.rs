@@ -1,4 +1,4 @@
-//! What a subcommand prints: its summary as a table or as JSON, and its errors.
+//! The output of a subcommand: its summary as a table or as JSON, and its errors.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-/// How summaries are printed.
+/// The form in which summaries are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// As text for people.
@@ -42,7 +42,7 @@ pub fn leave_stdout() {
     IS_STDOUT_TAKEN.store(true, Ordering::Relaxed);
 }
 
-/// What a subcommand has to say at its end. The JSON object has the names of the fields as keys,
+/// The summary that a subcommand prints at its end. The JSON object has the names of the fields as keys,
 /// with units at their ends, such as `_ms` and `_bytes`. `docs/guide/cli.md` lists the keys.
 pub trait Summary: Serialize {
     /// Appends the summary as text.

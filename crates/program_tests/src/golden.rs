@@ -68,12 +68,12 @@ pub struct Case {
     bound: f64,
 }
 
-/// Where a case runs.
+/// The devices that a case runs on.
 #[derive(Clone, Copy, PartialEq)]
 pub enum On {
     /// On every device.
     All,
-    /// Where there are kernels.
+    /// On devices with kernels.
     Kernels,
     /// On the CPU alone.
     Cpu,

@@ -16,7 +16,7 @@ pub enum Error {
     Shape {
         /// The operation that the caller called, for example `sketch`.
         operation: &'static str,
-        /// What does not match, with all shapes.
+        /// The mismatch, with all shapes.
         message: String,
     },
     /// An argument has a value that the operation does not accept.
@@ -27,7 +27,7 @@ pub enum Error {
         /// The index of the element of the argument: a row, a point, a sequence or a code, counted
         /// from 0. `None` if the error does not concern a single element.
         index: Option<usize>,
-        /// What `index` counts, as a plural: `timestamps`, `offsets`,
+        /// The elements that `index` counts, as a plural: `timestamps`, `offsets`,
         /// `rows`, `sequences` or `codes`. Empty without an index.
         of: &'static str,
         /// The value, its place, and the accepted values.

@@ -1,4 +1,4 @@
-//! What kernel libraries build on: devices, memory, streams and launches, partitions of work, and
+//! The ground that kernel libraries build on: devices, memory, streams and launches, partitions of work, and
 //! parallel loops.
 //!
 //! The kernels of [gridstride](https://docs.rs/gridstride) are written on this crate, and their

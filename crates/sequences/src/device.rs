@@ -34,9 +34,9 @@ enum Memory {
 /// The sequences in the memory of a GPU or the simulator.
 pub struct SequenceBuffers {
     pub letters: PackedLetters,
-    /// Where each sequence begins, and where the last sequence ends.
+    /// Index of the first letter of each sequence, and at the end the number of letters.
     pub offsets: Vec<u64>,
-    /// What [`derived`](Self::derived) has made.
+    /// The value that [`derived`](Self::derived) has made.
     derived: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 

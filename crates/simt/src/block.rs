@@ -23,14 +23,14 @@ pub(crate) struct Launch<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
 }
 
-/// What the blocks of a cluster share.
+/// State that the blocks of a cluster share.
 pub(crate) struct Cluster<'a> {
     /// The memory of each block.
     pub(crate) rooms: Vec<Room<'a>>,
     /// The number of threads, and of those that have arrived at the cluster's barrier.
     pub(crate) threads: u64,
     pub(crate) arrived: Cell<u64>,
-    /// How often all have arrived.
+    /// The number of times that all threads have arrived.
     pub(crate) meetings: Cell<u64>,
 }
 

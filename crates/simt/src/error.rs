@@ -38,7 +38,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a thread does while others wait for it in vain.
+/// The activity of a thread that others wait for in vain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
@@ -316,7 +316,7 @@ pub enum SimError {
     Misuse {
         /// The thread.
         place: Place,
-        /// What is wrong.
+        /// The mistake.
         misuse: Misuse,
         /// The place of the call.
         site: Site,

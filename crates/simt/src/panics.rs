@@ -1,4 +1,4 @@
-//! Where kernels panic.
+//! The places of panics in kernels.
 
 use cuda_std::host::is_inside_kernel;
 use std::any::Any;

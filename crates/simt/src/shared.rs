@@ -25,7 +25,7 @@ impl Poison {
     /// # Safety
     /// `start` points to `size` bytes that nobody else accesses.
     unsafe fn fill(self, start: *mut u8, size: usize, stream: u64) {
-        // SAFETY: within the memory that the caller vouches for.
+        // SAFETY: within the `size` bytes at `start`, by the contract of this function.
         unsafe {
             if self.seed == 0 {
                 start.write_bytes(0xff, size);
@@ -169,7 +169,7 @@ impl SharedMemory {
 struct Array {
     pointer: NonNull<u8>,
     layout: Layout,
-    /// What `fill` wrote behind the array.
+    /// The bytes that `fill` wrote behind the array.
     guard: [u8; GUARD_BYTES],
 }
 

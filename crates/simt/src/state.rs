@@ -22,7 +22,7 @@ impl WarpCall {
     }
 }
 
-/// What a thread does or waits for.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
     /// Waits for its turn.

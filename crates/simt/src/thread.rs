@@ -257,7 +257,8 @@ unsafe impl Lane for Thread<'_> {
     }
 
     fn wait_for_copies(&self, pending: u32) {
-        // SAFETY: as in `copy_async`, since this thread has not ended.
+        // SAFETY: the source is valid by the contract of `copy_async`, since this thread has not
+        // ended.
         unsafe {
             self.copies.borrow_mut().wait(pending as usize, |copy| {
                 copy.accesses().for_each(|access| self.access(access));

@@ -53,7 +53,7 @@ struct Waiting {
     since: Instant,
     /// `Watch::steps` at that time.
     steps: u64,
-    /// How often the block has waited since.
+    /// The number of waits of the block since then.
     polls: u32,
 }
 

@@ -111,7 +111,7 @@ impl Worker {
         // After a failure, unwinds the threads that have not finished, whose destructors may use
         // the lane.
         for (thread, routine) in threads.iter().flatten().zip(routines.iter_mut().flatten()) {
-            // SAFETY: as in `round`.
+            // SAFETY: launches do not nest, and `threads` outlives the coroutines.
             unsafe { host::enter(thread, || routine.force_unwind()) };
         }
         match outcome {

@@ -1,4 +1,4 @@
-//! What tests and fuzz targets share: devices, the list of all calls, references and error bounds.
+//! Code that tests and fuzz targets share: devices, the list of all calls, references and error bounds.
 #![allow(missing_docs, reason = "it is read by those who write tests")]
 
 pub mod boxes;

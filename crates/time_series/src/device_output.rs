@@ -39,7 +39,7 @@ impl DeviceColumns {
     pub fn column(&self, index: usize, len: usize) -> DeviceSlice<f64> {
         let (all, start) = (self.elements.slice(), index * self.stride);
         assert!(start + len <= all.len());
-        // SAFETY: within the buffer; launches vouch for its lifetime.
+        // SAFETY: within the buffer; launches require that the buffer lives until they end.
         unsafe { DeviceSlice::from_raw_parts(all.as_ptr().add(start), len) }
     }
 
@@ -48,7 +48,7 @@ impl DeviceColumns {
         let (all, start) = (self.elements.slice_mut(), first * self.stride);
         let len = count * self.stride;
         assert!(start + len <= all.len());
-        // SAFETY: within the buffer; launches vouch for its lifetime.
+        // SAFETY: within the buffer; launches require that the buffer lives until they end.
         unsafe { DeviceSliceMut::from_raw_parts(all.as_mut_ptr().add(start), len) }
     }
 }

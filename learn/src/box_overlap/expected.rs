@@ -1,4 +1,4 @@
-//! What the kernels have to find.
+//! The expected pairs, which results of kernels are compared with.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use gridstride::box_overlap::Overlaps;
 use ladder_kernels::box_overlap::{MATCHES, OVERFLOW, UNUSED};
 
-/// What the places have to hold.
+/// The expected content of the places.
 pub struct Expected {
     matches: Vec<i32>,
 }
@@ -49,7 +49,7 @@ impl Expected {
         Ok(format!("{pairs} pairs"))
     }
 
-    /// How many pairs there are in one result alone.
+    /// Counts the pairs that only one of the results has, for a remark.
     pub fn count_wrong(&self, found: &[i32]) -> Result<String> {
         let pairs = |matches: &[i32]| -> HashSet<(usize, i32)> {
             let places = matches.iter().enumerate();

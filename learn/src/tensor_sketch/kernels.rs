@@ -36,7 +36,7 @@ pub type Narrow = Kernel<(
     DeviceSliceMut<f32>,
 )>;
 
-/// What the kernels of 32 bits need, on the device.
+/// The arguments of the kernels of 32 bits, on the device.
 pub struct Data<'a> {
     pub device: &'a Device,
     letters: Buffer<u8>,
@@ -44,7 +44,7 @@ pub struct Data<'a> {
     hashes: Buffer<i32>,
     signs: Buffer<f32>,
     pub count: usize,
-    /// What comes out.
+    /// The expected result.
     pub expected: &'a Expected,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Data<'a> {
             let (hashes, signs) = (self.hashes.slice(), self.signs.slice());
             let arguments = (self.letters.slice(), offsets, hashes, signs, out);
             let config = LaunchConfig::new(count as u32, SIX_PLACES);
-            // SAFETY: as of `launch`; the main stream waits for the others.
+            // SAFETY: the arguments have the sizes of `launch`; the main stream waits for the others.
             Ok(unsafe { stream.launch(&KERNELS, &sketch_staged_tables, config, arguments) }?)
         })
     }
@@ -226,7 +226,7 @@ fn constant_tables(climb: &mut Climb, data: &Data, tables: &Tables) -> Result<()
     climb.kernel(
         "V11, constant",
         "V11 with tables in constant memory",
-        // SAFETY: as of `Data::launch`; the tables are set.
+        // SAFETY: the arguments have the sizes of `Data::launch`; the tables are set.
         || Ok(unsafe { device.launch(&KERNELS, kernel, config, arguments) }?),
         |()| data.check(&sketches),
     )?;
@@ -304,7 +304,7 @@ fn run_time_sizes(climb: &mut Climb, data: &Data) -> Result<()> {
     climb.kernel(
         "V15",
         "V11 with A, t, D and places at run time, in dynamic shared memory",
-        // SAFETY: as of `launch`; block and shared memory are those of the sizes.
+        // SAFETY: the arguments, the block and the shared memory have the sizes of `launch`.
         || Ok(unsafe { device.launch(&KERNELS, &sketch_run_time_sizes, config, arguments) }?),
         |()| data.check(&sketches),
     )?;

@@ -15,13 +15,13 @@ use program::sequences::{self, read_records};
 #[derive(Clone, Debug)]
 pub struct Letters {
     pub codes: Vec<u8>,
-    /// Where each begins, and at the end their number.
+    /// Start of each sequence, and at the end the number of letters.
     pub offsets: Vec<u64>,
 }
 
 impl Letters {
-    /// So many sequences, of about so many letters together: of equal lengths, or each from half
-    /// to one and a half of the mean.
+    /// Makes `count` random sequences of about `total` letters together: of equal lengths, or each
+    /// from half to one and a half of the mean.
     ///
     /// # Errors
     /// If there is no memory for them.

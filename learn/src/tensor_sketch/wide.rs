@@ -76,7 +76,7 @@ pub fn one_by_one(
             streams.launch_in_turn(buffers.len(), |i, stream| {
                 let (sequence, sketch) = &mut buffers[i];
                 let arguments = (sequence.slice(), hashes, signs, sketch.slice_mut());
-                // SAFETY: as of V3; the main stream waits for the others.
+                // SAFETY: the buffers have the sizes that V3 takes; the main stream waits for the others.
                 Ok(unsafe { stream.launch(&KERNELS, &sketch_sequence, config, arguments) }?)
             })?;
             let found = buffers.iter().map(|(_, sketch)| sketch.to_vec());

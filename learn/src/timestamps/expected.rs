@@ -67,7 +67,7 @@ impl Expected {
         Ok(String::new())
     }
 
-    /// How many sums are not within the bound, or are not there.
+    /// Returns the number of sums that are missing or beyond the bound.
     pub fn count_wrong(&self, sums: &[f64]) -> usize {
         let expected = self.aggregates.column(1);
         let found = sums.iter().map(Some).chain(std::iter::repeat(None));

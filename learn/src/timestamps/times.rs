@@ -12,7 +12,7 @@ use crate::SHARED_BYTES;
 const STEP: i64 = 5 * SECOND;
 const GRANULARITY: i64 = 35 * SECOND;
 
-/// Where points begin: in September 2020.
+/// The first timestamp, in September 2020.
 const START: i64 = 1_600_000_000 * SECOND;
 
 /// With gaps, one step of so many is a gap, of at most so many buckets.
@@ -76,7 +76,7 @@ impl Times {
         })
     }
 
-    /// What the rows with a fixed number of points have to say about it.
+    /// Returns the remark of rows that assume a fixed number of points.
     pub fn remark(&self, expected: &Expected, sums: &[f64]) -> Result<String> {
         if self.is_regular {
             return expected.check_sums(sums);

@@ -52,9 +52,9 @@ pub trait Labels: Sync {
 /// The order of groups.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Order {
-    /// That of the labels.
+    /// The order of the labels.
     Sorted,
-    /// That in which the labels appear.
+    /// The order in which the labels appear.
     Appearance,
 }
 

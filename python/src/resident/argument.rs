@@ -131,7 +131,7 @@ pub struct DeviceArgument {
     /// In elements.
     strides: Vec<usize>,
     is_writeable: bool,
-    /// What keeps the memory.
+    /// The owner of the memory.
     owner: Box<dyn Send + Sync>,
 }
 
@@ -432,7 +432,7 @@ impl DeviceArgument {
     /// at a multiple of 16 bytes.
     ///
     /// # Errors
-    /// Those of [`elements`](Self::elements), and ValueError for another order.
+    /// The errors of [`elements`](Self::elements), and ValueError for another order.
     pub fn array<T: Number + Element, D: Dimension>(self) -> PyResult<DeviceArray<T, D>> {
         let order = row_major(&self.shape);
         let mut axes = self.shape.iter().zip(self.strides.iter().zip(&order));

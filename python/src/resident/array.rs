@@ -40,7 +40,7 @@ use crate::number::Number;
 #[pyclass(frozen, name = "DeviceArray", module = "gridstride")]
 pub struct PyDeviceArray(pub(super) Arc<Content>);
 
-/// What a [`PyDeviceArray`] shares with calls and with other libraries.
+/// The part of a [`PyDeviceArray`] that calls and other libraries share.
 pub struct Content {
     pub dtype: DLDataType,
     pub shape: Vec<usize>,
@@ -125,7 +125,7 @@ impl PyDeviceArray {
     }
 }
 
-/// What keeps the elements for another library.
+/// Keeps the elements for another library.
 struct Export {
     content: Arc<Content>,
     /// Whether the other library works on the elements on another stream.

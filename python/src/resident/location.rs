@@ -1,4 +1,4 @@
-//! Which objects are arrays in the memory of a device.
+//! Recognises arrays in the memory of a device.
 
 use dlpark::ffi::DLDeviceType;
 use gridstride::Device;
@@ -10,7 +10,7 @@ use super::array::PyDeviceArray;
 use crate::device::named;
 use crate::objects::is_list;
 
-/// Where an argument is.
+/// The location of an argument.
 pub enum Location<'a, 'py> {
     /// An array of this package.
     Own(&'a Bound<'py, PyDeviceArray>),

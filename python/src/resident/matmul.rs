@@ -18,7 +18,7 @@ pub struct Product<'a, 'py> {
     pub b: DeviceArgument,
     /// The dtype of the result.
     pub dtype: Option<Bound<'py, PyArrayDescr>>,
-    /// Where to write the result, and the object that it is.
+    /// The array to write the result to, and its object.
     pub out: Out<'a, 'py>,
     pub options: MatMul,
 }

@@ -1,4 +1,4 @@
-//! Where a call on arrays in the memory of a device runs.
+//! The device and stream of a call on arrays in the memory of a device.
 
 use gridstride::Device;
 use gridstride::device::DeviceKind;
@@ -9,7 +9,7 @@ use super::stream::{RawStream, make_wait, wait_for};
 use crate::call::call;
 use crate::error::OrRaise;
 
-/// Where a call on arrays in the memory of a device runs.
+/// The device and stream of a call on arrays in the memory of a device.
 pub struct Place {
     pub operation: &'static str,
     /// The device as the caller gave it.

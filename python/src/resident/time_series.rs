@@ -13,7 +13,7 @@ use super::{DeviceArgument, Out, Place, PyDeviceArray};
 use crate::number::{Number, by_dtype};
 use crate::points::POINT;
 
-/// Where each series begins among the buckets, the buckets' starts, and a column for each method.
+/// The start of each series among the buckets, the buckets' starts, and a column for each method.
 type Buckets<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyAny>,

@@ -44,7 +44,7 @@ const BAR: (i32, i32) = (256, 14);
 const LEGEND_GAP: i32 = 12;
 const LEGEND_TITLE: i32 = 130;
 
-/// What is drawn.
+/// The contents of the picture.
 pub struct HeatMap<'a> {
     pub names: &'a [String],
     pub distances: ArrayView2<'a, f64>,
@@ -223,7 +223,7 @@ mod tests {
         assert!(svg.contains("2.00"), "{svg}");
     }
 
-    /// Where a text of the picture ends on the right, with wide characters.
+    /// Returns the right end of a text of the picture, with wide characters.
     fn right_end(text: &str) -> f64 {
         let (tag, content) = text.split_once('>').unwrap();
         let attribute = |name: &str| {

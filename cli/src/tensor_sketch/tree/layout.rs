@@ -1,4 +1,4 @@
-//! Where the nodes of a tree are drawn.
+//! The places of the nodes of a tree.
 
 use super::{Kind, Tree};
 

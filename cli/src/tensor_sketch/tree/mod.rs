@@ -29,7 +29,7 @@ pub struct Node {
     pub kind: Kind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A sequence, by its row in the distances.

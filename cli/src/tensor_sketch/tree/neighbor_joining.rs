@@ -27,7 +27,7 @@ const TIMED: usize = 8;
 /// Computes the unrooted tree of a square matrix of distances by neighbour joining. The root of the
 /// result is only the last node: it has three children, if there are three leaves or more.
 ///
-/// Of equally near pairs, the tree joins the first one in the order of the rows, so that equal
+/// Among equally near pairs, the tree joins the first one in the order of the rows, so that equal
 /// distances give equal trees. Where the method gives a branch a negative length, the branch gets the
 /// length 0, and its sibling the difference, so that the distance of the two stays (Kuhner and
 /// Felsenstein, Mol. Biol. Evol. 11, 1994).

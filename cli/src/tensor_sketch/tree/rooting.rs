@@ -46,7 +46,7 @@ fn neighbors(tree: &Tree) -> Neighbors {
     neighbors
 }
 
-/// How a node is reached.
+/// The path to a node.
 #[derive(Clone, Default)]
 struct Path {
     distance: f64,

@@ -80,7 +80,8 @@ impl<'a, T: HasKernels> Counting<'a, T> {
     pub unsafe fn of_sets(problem: &'a DeviceProblem<'a, T>, sets: Sets<T>) -> Result<Self> {
         let device = problem.device();
         let mut counters = device.alloc(Counters::COUNT)?;
-        // SAFETY: `counters` has an element for each counter, and the caller vouches for the sets.
+        // SAFETY: `counters` has an element for each counter. By the contract of this function, the
+        // sets are in the memory of the problem's arrays.
         // The buffers are on this device and freed after the kernels have run.
         unsafe {
             let config = LaunchConfig::new(1, 32);

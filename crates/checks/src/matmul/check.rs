@@ -23,7 +23,7 @@ pub struct Check {
     bounds: Array2<f64>,
 }
 
-/// What a comparison has found.
+/// The result of a comparison.
 #[derive(Clone, Copy, Serialize)]
 pub struct Checked {
     /// Rows that were compared.
@@ -103,7 +103,7 @@ impl Check {
     /// Compares a result.
     ///
     /// # Errors
-    /// Which number in it is wrong.
+    /// An error that names the wrong number.
     pub fn compare<S: Number>(&self, c: ArrayView2<S>) -> Result<Checked> {
         let sampled = c.select(Axis(0), &self.rows).mapv(S::to_f64);
         let mut found = Checked {

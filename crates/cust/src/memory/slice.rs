@@ -53,7 +53,8 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     /// meanwhile.
     pub unsafe fn from_raw_parts<'a>(data: DevicePointer<T>, len: usize) -> &'a DeviceSlice<T> {
         let slice = Self::pointer(data, len);
-        // SAFETY: no bytes at an address other than 0; the caller vouches for the lifetime.
+        // SAFETY: no bytes at an address other than 0; by the contract of this function, the memory
+        // lives as long as the slice.
         unsafe { &*slice }
     }
 
@@ -67,7 +68,8 @@ impl<T: DeviceCopy> DeviceSlice<T> {
         len: usize,
     ) -> &'a mut DeviceSlice<T> {
         let slice = Self::pointer(data, len);
-        // SAFETY: no bytes at an address other than 0; the caller vouches for the lifetime.
+        // SAFETY: no bytes at an address other than 0; by the contract of this function, the memory
+        // lives as long as the slice.
         unsafe { &mut *slice }
     }
 

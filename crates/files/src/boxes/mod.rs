@@ -18,9 +18,9 @@ pub use number::Number;
 pub struct Boxes<T> {
     /// The coordinates, N×6 or N×4: of each box all minima, then all maxima.
     pub coordinates: Array2<T>,
-    /// How many coordinates are other numbers than the file has, as [`Number::parse`] says.
+    /// The number of coordinates that were rounded, see [`Number::parse`].
     pub rounded: u64,
-    /// What each box is called, without the blank space around it, if that is asked for.
+    /// The name of each box, trimmed, if names are requested.
     pub ids: Option<Texts>,
 }
 

@@ -5,7 +5,7 @@ use crate::records::shown;
 /// The coordinates of a box with three axes, in the order in which boxes have them.
 pub const COORDINATES: [&str; 6] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ"];
 
-/// What columns can be read as: coordinates, and names of boxes.
+/// The roles that columns can have: coordinates, and names of boxes.
 pub const ROLES: [&str; 7] = ["minX", "minY", "minZ", "maxX", "maxY", "maxZ", "id"];
 
 /// The axes, as names of corners have them.
@@ -26,7 +26,7 @@ const OTHERS: [&[&str]; 6] = [
 pub struct Mismatch {
     /// A coordinate that has no column, or two.
     pub coordinate: &'static str,
-    /// What is wrong, as a sentence.
+    /// The fault, as a sentence.
     pub what: String,
 }
 

@@ -13,7 +13,7 @@ pub trait Number: Coordinate {
     /// text says: of f32, another than the nearest f64, and of both, another one from 2⁵³ on.
     ///
     /// # Errors
-    /// What is wrong with the text, to follow the text in a sentence.
+    /// The rest of a sentence that begins with the text.
     fn parse(text: &[u8]) -> Result<(Self, bool), &'static str>;
 }
 

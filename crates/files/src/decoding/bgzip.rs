@@ -38,7 +38,7 @@ pub(super) struct Batch {
 
 #[derive(Default)]
 struct Block {
-    /// Where it ends in all compressed bytes.
+    /// End of the block among all compressed bytes.
     end: usize,
     content: Vec<u8>,
     is_intact: bool,
@@ -158,7 +158,7 @@ impl Batch {
     }
 }
 
-/// Where a block starts.
+/// Returns the start of a block.
 fn start(blocks: &[Block], index: usize) -> usize {
     match index {
         0 => 0,

@@ -1,6 +1,6 @@
-//! How files are compressed.
+//! The compression of files.
 
-/// How the content of a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// Not in a way that is recognised.
@@ -20,7 +20,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// How many bytes at the start of a file tell its codec.
+    /// The number of bytes at the start of a file that tell its codec.
     pub const HEAD_BYTES: usize = 10;
 
     /// Returns the codec of a file that begins with `head`: its first

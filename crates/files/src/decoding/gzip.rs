@@ -72,7 +72,7 @@ pub struct Gzip<R> {
     block: Option<u64>,
     /// The checksum of the member's content.
     sum: Hasher,
-    /// Where the member begins in the file.
+    /// Start of the member in the file.
     start: u64,
     /// The bytes of the member's content.
     size: u64,

@@ -21,7 +21,7 @@ pub const ZSTD_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
     30
 };
 
-/// What to do about a file that does not have the bytes that were written.
+/// The remedy for a file whose bytes were damaged.
 const REMEDY: &str = "copy or download it again";
 
 /// Reads from a decoder `D` of the compressed data `R`.

@@ -54,7 +54,7 @@ pub fn open(mut file: File, monitor: &Monitor) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(Decoding::new("zip", checked, Checked::raw)))
 }
 
-/// Where the file is in the archive.
+/// The place of a file in the archive.
 struct Entry {
     name: String,
     start: u64,
@@ -133,7 +133,7 @@ enum Inner {
 struct Checked {
     inner: Inner,
     crc: Hasher,
-    /// What the archive says, the size without what was read.
+    /// The size that the archive states, less the bytes that were read.
     size: u64,
     expected_crc: u32,
 }

@@ -22,7 +22,7 @@ impl Raw {
         }
     }
 
-    /// How the content is compressed, by the first bytes, before any others are read.
+    /// Returns the compression of the content by its first bytes, before others are read.
     pub fn codec(&mut self) -> io::Result<Codec> {
         let mut head = self.inner.by_ref().take(Codec::HEAD_BYTES as u64);
         head.read_to_end(&mut self.head)?;

@@ -12,7 +12,7 @@ pub struct Column<'a> {
     pub timestamps: Cow<'a, [i64]>,
     /// The value of each point. NaN is a value.
     pub values: Cow<'a, [f64]>,
-    /// Where each series begins, and at the end the number of points.
+    /// Index of the first point of each series, and at the end the number of points.
     pub offsets: Cow<'a, [usize]>,
 }
 

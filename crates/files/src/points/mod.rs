@@ -24,7 +24,7 @@ use columns::Columns;
 pub use missing::Column;
 use names::{NameError, Names};
 
-/// What columns can be read as.
+/// The roles that columns can have.
 pub const ROLES: [&str; 3] = ["timestamp", "value", "series"];
 
 /// The column that names series together with the column `series`, as in outputs of series with several
@@ -36,14 +36,14 @@ const NULLS: [&str; 11] = [
     "NA", "N/A", "#N/A", "<NA>", "null", "nil", "none", "missing", "-", "--", "?",
 ];
 
-/// What is asked of timestamps, so that an error names the line.
+/// Requirements on timestamps, checked while reading so that an error names the line.
 #[derive(Clone, Debug)]
 pub struct Demands {
-    /// The unit of those that are numbers; without, their sizes have to tell the unit.
+    /// The unit of timestamps that are numbers. `None` finds the unit by their sizes.
     pub unit: Option<TimeUnit>,
     /// The zone of those without an offset from UTC, which are refused if there is none.
     pub zone: Option<TimeZone>,
-    /// Whether those of a series have to be in order.
+    /// Reject timestamps that decrease within a series.
     pub order: bool,
     /// The first one whose bucket begins with an `i64`.
     pub lowest: i64,
@@ -72,9 +72,9 @@ pub struct Points {
     pub values: Vec<Vec<f64>>,
     /// The name of each column of values.
     pub value_names: Vec<String>,
-    /// Where each series begins, and at the end the number of points.
+    /// Index of the first point of each series, and at the end the number of points.
     pub offsets: Vec<usize>,
-    /// What each series is called, if the file says it; else there is one.
+    /// The name of each series, if the file has names. Otherwise there is one series.
     pub names: Option<Vec<String>>,
     /// The text in the column `column` of each series, if it is a part of the name.
     pub columns: Option<Vec<String>>,
@@ -102,7 +102,7 @@ pub struct Rows {
     pub unit: Option<TimeUnit>,
     /// Values beyond 2⁵³ that were rounded, if there are any.
     pub rounded: Option<Rounded>,
-    /// How many timestamps are numbers outside of 1990 to 2100 in the unit that was told, and the first.
+    /// The number of timestamps outside of 1990 to 2100 in the requested unit, and the first of them.
     pub implausible: Option<(u64, String)>,
     columns: Columns,
     left_out: usize,
@@ -252,7 +252,7 @@ struct PointTable {
     demands: Demands,
     places: Places,
     has_numbers: bool,
-    /// How many timestamps are numbers that are not plausible in the unit that was told, and the first.
+    /// The number of timestamps that are not plausible in the requested unit, and the first of them.
     implausible: u64,
     first_implausible: Option<String>,
     rounded: Option<Rounded>,

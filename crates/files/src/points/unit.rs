@@ -17,7 +17,7 @@ const SAMPLE: usize = 1 << 16;
 /// Times that are taken for plausible: from 1990 to 2100.
 const PLAUSIBLE: Range<i64> = 631_152_000 * time::SECOND..4_102_444_800 * time::SECOND;
 
-/// Of this number of timestamps one may be implausible, such as a 0 for a missing time.
+/// The number of timestamps among which one may be implausible, such as a 0 for a missing time.
 const FEW: u64 = 100;
 
 /// Returns the unit of the timestamps at the start of a file, if there are numbers, and the whole of the

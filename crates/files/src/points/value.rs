@@ -32,7 +32,7 @@ pub fn is_exact(integer: i128) -> bool {
 /// Parses a value. An empty text is [`MISSING`].
 ///
 /// # Errors
-/// What is wrong with the text, to follow the text in a sentence.
+/// The rest of a sentence that begins with the text.
 pub fn parse(text: &[u8]) -> Result<f64, &'static str> {
     if let Some(number) = decimal::parse(text) {
         return Ok(number);

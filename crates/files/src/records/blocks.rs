@@ -37,7 +37,7 @@ pub struct Blocks<R> {
     /// Bytes that a block has about, unless a record is longer.
     size: usize,
     longest: usize,
-    /// What has been read of the next block.
+    /// The part of the next block that has been read.
     rest: Vec<u8>,
     is_first: bool,
     failed: Option<io::Error>,
@@ -111,11 +111,11 @@ pub fn lines(text: &[u8]) -> u64 {
 struct Scan {
     text: Vec<u8>,
     delimiter: u8,
-    /// Where to go on, and whether that is within quotes.
+    /// The next byte to examine, and whether it is within quotes.
     at: usize,
     is_quoted: bool,
     has_quotes: bool,
-    /// Where the last whole record ends.
+    /// End of the last whole record.
     end: usize,
 }
 

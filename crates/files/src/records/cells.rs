@@ -19,9 +19,9 @@ pub trait Cells {
 pub struct Quoted<'a> {
     /// The cells.
     pub record: &'a ByteRecord,
-    /// What they were read from.
+    /// The text that the cells were read from.
     pub text: &'a [u8],
-    /// The character between them in the text.
+    /// The character between cells in the text.
     pub delimiter: u8,
 }
 

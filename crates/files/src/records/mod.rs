@@ -36,7 +36,7 @@ const LAST_RECORD: &[u8] = b"\n\"\0\n";
 pub struct Sequential<R> {
     reader: Reader<Chain<Limited<R>, &'static [u8]>>,
     next: ByteRecord,
-    /// What the records were read from: the one that was returned last, and the next one.
+    /// The text of the record that was returned last, and of the next one.
     text: Vec<u8>,
     next_text: Vec<u8>,
     longest: usize,
@@ -113,7 +113,7 @@ struct Limited<R> {
     text: R,
     /// Bytes that may be read before the next record.
     left: usize,
-    /// What was read, from the byte `kept_from` on, and the byte from which on it is kept.
+    /// The bytes that were read, from byte `kept_from` on.
     kept: Vec<u8>,
     kept_from: u64,
     needed_from: u64,

@@ -1,10 +1,10 @@
-//! How the text of a table is written.
+//! The format of a table's text.
 
 use std::str::FromStr;
 
 use super::shown;
 
-/// How the text of a table is written, and which of its columns are read.
+/// The format of a table's text, and the columns that are read.
 ///
 /// The default is CSV: commas, decimal points, a header, and columns by their usual names.
 ///
@@ -126,7 +126,7 @@ impl TableOptions {
 /// A column, by its name or its position, and what it is read as: `value=temperature` or `value=3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnName {
-    /// What the column is read as, such as `timestamp`.
+    /// The role of the column, such as `timestamp`.
     pub role: String,
     /// The name of the column in the header, or else its position, from 1.
     pub column: String,

@@ -38,14 +38,14 @@ pub trait Table: Sync {
     fn add(&mut self, part: Self::Part) -> Result<(), Fault>;
 }
 
-/// What is wrong with a record.
+/// A fault in a record.
 #[derive(Debug)]
 pub struct Fault {
     /// The line where the record begins, from 0 in each block.
     pub line: u64,
     /// The column, if one cell is wrong.
     pub column: Option<String>,
-    /// What is wrong, as a sentence.
+    /// The fault, as a sentence.
     pub what: String,
 }
 

@@ -17,18 +17,18 @@ use crate::text::is_utf16;
 /// Bytes at the start of a text that tell its encoding.
 const FORMAT: usize = 4;
 
-/// What part of the size of a block is left free before it.
+/// The free space before a block is the block's size divided by this.
 const ROOM: usize = 8;
 
 /// Text as it is read.
 pub(super) struct Block {
     text: Vec<u8>,
-    /// Where the block is in `text`: behind room for the rest of the block before, if that is short.
+    /// The place of the block in `text`: behind room for the rest of the block before, if that is short.
     range: Range<usize>,
     end: End,
 }
 
-/// What follows a block or a chunk.
+/// The state after a block or a chunk.
 pub(super) enum End {
     More,
     /// The text is over, or wrong: the last record is whole, or cut short.

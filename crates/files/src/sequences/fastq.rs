@@ -1,4 +1,4 @@
-//! Where the records of FASTQ begin and end.
+//! The boundaries of FASTQ records.
 //!
 //! A quality may begin with `@`, so that no line tells by itself what it is. Records are therefore
 //! found one after the other, from the first one on.
@@ -20,14 +20,14 @@ pub(super) struct Record {
     pub header: Range<usize>,
     /// The lines of letters, with the line ends between them.
     pub sequence: Range<usize>,
-    /// Where the next record begins.
+    /// Start of the next record.
     pub end: usize,
     /// Line ends from the start of the text on up to that of the header, and of the record.
     pub lines_before: u64,
     pub lines: u64,
 }
 
-/// What is wrong with a record.
+/// A fault of a record.
 pub(super) struct Failure {
     pub problem: Problem,
     /// The header, if it is whole.
@@ -56,13 +56,13 @@ pub(super) fn first_record(text: &[u8], is_end: bool) -> Result<Option<Record>, 
     }
 }
 
-/// Where a record is whose letters have one line, as nearly all have.
+/// The place of a record whose letters have one line, as nearly all records have.
 #[derive(Clone, Copy)]
 pub(super) struct Plain {
     pub start: usize,
     pub letters: usize,
     pub letters_end: usize,
-    /// Where the next record begins.
+    /// Start of the next record.
     pub end: usize,
 }
 

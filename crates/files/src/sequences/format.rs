@@ -4,7 +4,7 @@ use super::letters::is_blank;
 use super::problem::{Problem, Refused};
 use crate::text::BYTE_ORDER_MARK;
 
-/// How the records of a text are written.
+/// The format of a text's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordFormat {
     Fasta,

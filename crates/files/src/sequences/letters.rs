@@ -5,7 +5,7 @@ use gridstride::sequences::{Alphabet, Unknown};
 /// The value of a byte that is not a letter. The codes of alphabets of up to 255 letters are below.
 const NONE: u8 = 0xff;
 
-/// What the bytes of a sequence become: codes of an alphabet, or text.
+/// The conversion of a sequence's bytes: to codes of an alphabet, or to text.
 ///
 /// White space, `>` and `;` are never letters: they are signs of the format.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ struct Row {
     values: [u8; 16],
 }
 
-/// What a byte that is not a letter means.
+/// The meaning of a byte that is not a letter.
 pub(super) enum Sign {
     LineFeed,
     Blank,

@@ -11,7 +11,7 @@ use super::format::RecordFormat;
 use super::letters::{Letters, Sign};
 use super::problem::{LONGEST_HEADER, Problem};
 
-/// What a chunk has. All counts begin at its start.
+/// The contents of a chunk. All counts begin at its start.
 #[derive(Default)]
 pub(super) struct Parsed {
     /// The values of letters, of which those of the chunk are the first.
@@ -24,7 +24,7 @@ pub(super) struct Parsed {
     pub starts: Vec<Start>,
     /// Ends of lines.
     pub lines: u64,
-    /// What was skipped, by the byte, if anything was.
+    /// The number of skipped characters by their bytes, if there are any.
     pub skipped: Option<Box<[u64; 256]>>,
     /// A problem, in the line that follows `lines` ends, and within the last record if the parser has
     /// begun one.
@@ -41,11 +41,11 @@ pub(super) struct Counts {
     pub skipped: u64,
 }
 
-/// Where a record begins.
+/// The start of a record.
 pub(super) struct Start {
     /// The end of its header in all headers.
     pub header_end: usize,
-    /// What the records before it have.
+    /// Counts of the records before.
     pub before: Counts,
 }
 

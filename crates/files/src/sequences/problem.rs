@@ -1,4 +1,4 @@
-//! What can be wrong with a text.
+//! Faults of texts with sequences.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub(super) const LONGEST_HEADER: usize = 1 << 20;
 /// refused before it fills the memory.
 pub(super) const LONGEST_RECORD: usize = if cfg!(test) { 8 << 20 } else { 1 << 30 };
 
-/// What is wrong with a text, and what to do.
+/// A fault of a text. Its message has the remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Problem {
     /// A byte that is not a letter of the alphabet, and its place among the characters of the record,
@@ -53,9 +53,9 @@ pub(super) enum Problem {
     OtherName(String),
     /// A sign of FASTA within the letters of a FASTQ record.
     SignInFastq(u8),
-    /// What a FASTQ record lacks at the end of the text.
+    /// The missing part of a FASTQ record at the end of the text.
     CutShort(&'static str),
-    /// A record of so many bytes, for which there is no memory.
+    /// The bytes of a record for which there is no memory.
     Memory(usize),
 }
 

@@ -80,9 +80,9 @@ type Work = Result<(Parsed, Duration), Stop>;
 /// The turns in which threads read the blocks of a text.
 struct Turns {
     text: Text,
-    /// What the thread of the last block hands over when it has found the end of its chunk.
+    /// Receives the chunks from the thread of the last block, once it has found the end of its chunk.
     chunks: Receiver<Chunks>,
-    /// Where the work on each block will come from, in the order of the blocks.
+    /// Sends the receivers of the results of blocks, in the order of the blocks.
     to_user: SyncSender<Receiver<Work>>,
 }
 

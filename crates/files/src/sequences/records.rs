@@ -15,7 +15,7 @@ pub(super) struct Records {
     count: u64,
     /// Ends of lines before the next chunk.
     lines: u64,
-    /// What was skipped, by the byte.
+    /// The number of skipped characters by their bytes.
     pub skipped: Skipped,
 }
 

@@ -13,10 +13,10 @@ const NAMES: usize = 20;
 /// Names that a sentence has.
 const SHOWN: usize = 3;
 
-/// What a sequence has to have for a sketch.
+/// The least that a sequence needs for a sketch.
 #[derive(Clone, Copy, Debug)]
 pub enum Needed {
-    /// A tuple of so many letters, or else the sketch is zero.
+    /// A tuple of this number of letters. Without, the sketch is zero.
     Tuple(usize),
     /// A window of so many letters, or else there is no sketch.
     Window(usize),

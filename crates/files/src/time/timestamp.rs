@@ -36,7 +36,7 @@ impl TimeUnit {
     }
 }
 
-/// What is wrong with a text that is no time.
+/// Returns the error of a text that is no time.
 #[cold]
 fn neither(unit: Option<TimeUnit>) -> Cow<'static, str> {
     let numbers = match unit {
@@ -75,7 +75,7 @@ pub fn date_of(number: &str) -> Option<String> {
 /// Parses a time: a number since 1970, in a unit, or RFC 3339.
 ///
 /// # Errors
-/// What is wrong with the text, to follow the text in a sentence.
+/// The rest of a sentence that begins with the text.
 pub fn parse(text: &[u8], unit: TimeUnit) -> Result<i64, Cow<'static, str>> {
     parse_in(text, Some(unit), None)
 }
@@ -140,7 +140,7 @@ pub fn parse_in(
 /// which is in UTC unless it has an offset. They may be beyond an `i64`.
 ///
 /// # Errors
-/// What is wrong with the text, to follow the text in a sentence.
+/// The rest of a sentence that begins with the text.
 ///
 /// ```
 /// use files::time::point;
@@ -344,7 +344,7 @@ fn digits(text: &[u8]) -> Option<i32> {
     })
 }
 
-/// What is wrong with a leap second.
+/// The error of a leap second.
 pub const LEAP_SECOND: &str = "is a leap second, which nanoseconds since 1970 do not count: write the second before it \
                                or after it";
 

@@ -50,7 +50,7 @@ unsafe fn compute_sections<T: HasKernels>(
     let Some(choice) = choice.filter(has_sections) else {
         return Ok(false);
     };
-    // SAFETY: the caller vouches for the factors and C.
+    // SAFETY: by the contract of this function, the factors and C have the sizes of the product.
     unsafe { tiled::compute(job, &choice)? };
     Ok(true)
 }
@@ -82,7 +82,7 @@ pub unsafe fn compute<T: HasKernels>(
                 ..from
             };
             let (lengths, section) = ([batch, outer, length], length.next_multiple_of(multiple));
-            // SAFETY: the caller vouches for the factor.
+            // SAFETY: by the contract of this function, the factor has this shape.
             unsafe { split::<T>(job.device, kernel, from, lengths, section, whole, is_left) }
         };
         // Freed after the kernels have run.
@@ -103,7 +103,8 @@ pub unsafe fn compute<T: HasKernels>(
         };
         let first_sum = EMULATED_SUM.min(section);
         let together = product([0, 0], 5 * section + first_sum, section, beta);
-        // SAFETY: the caller vouches for C; A and B are copies with these sections.
+        // SAFETY: by the contract of this function, C has the size of the product; A and B are copies
+        // with these sections.
         let are_together = unsafe { compute_sections(&together, allowed.clone())? };
         if are_together {
             beta = T::Sum::one();
@@ -121,7 +122,8 @@ pub unsafe fn compute<T: HasKernels>(
         });
         let done = if are_together { small.len() + 1 } else { 0 };
         for (firsts, k) in small.into_iter().chain(large).skip(done) {
-            // SAFETY: the caller vouches for C; A and B are copies with these sections.
+            // SAFETY: by the contract of this function, C has the size of the product; A and B are copies
+            // with these sections.
             if !unsafe { compute_by(product(firsts, k, 0, beta), allowed.clone())? } {
                 return Ok(false);
             }
@@ -198,7 +200,8 @@ unsafe fn split<T: HasKernels>(
         is_reversed: u32::from(is_left),
     };
     let config = LaunchConfig::new((split_blocks(padded), 1, batch as u32), SPLIT_THREADS);
-    // SAFETY: a block for each tile; the copy has room, and the caller vouches for the factor.
+    // SAFETY: a block for each tile; the copy has room, and by the contract
+    // of this function the factor has this shape.
     unsafe { device.launch(&MODULE, kernel, config, (task,))? };
     let [stride_k, stride] = order(1, row).map(|stride| stride as i64);
     let factor = Factor {

@@ -78,7 +78,8 @@ pub(super) unsafe fn pack<U: Element, T: Element, KT: Element, KU: Element>(
     };
     let blocks = pack_blocks(outer as u32, k_padded as u32);
     let config = LaunchConfig::new((blocks, 1, batch as u32), PACK_THREADS);
-    // SAFETY: a block for each square; the copy has room, and the caller vouches for the factor.
+    // SAFETY: a block for each square; the copy has room, and by the contract
+    // of this function the factor has this shape.
     unsafe { device.launch(&MODULE, kernel, config, (task,))? };
     let matrix = (outer * k_padded) as i64;
     let factor = Factor {

@@ -194,7 +194,7 @@ unsafe fn compute_by<T: HasKernels>(
         return Ok(false);
     };
     let widen = |from, outer| {
-        // SAFETY: the caller vouches for the factors.
+        // SAFETY: by the contract of this function, the factors have the sizes of the product.
         unsafe { pack::<T::Sum, _, _, _>(job.device, kernel, from, (batch, outer, k)) }
     };
     // The copies are freed after the kernels have run.
@@ -212,7 +212,8 @@ unsafe fn compute_by<T: HasKernels>(
         alpha: job.alpha,
         beta: job.beta,
     };
-    // SAFETY: the caller vouches for C, and A and B are copies of the same sizes.
+    // SAFETY: by the contract of this function, C has the size of the product; A and B are copies
+    // of the same sizes.
     unsafe { compute_by(wide, allowed) }
 }
 

@@ -1,4 +1,4 @@
-//! What the endings of outputs' names say.
+//! Formats and compressions by the endings of outputs' names.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::report::UsageError;
 
-/// What an output holds.
+/// The format of an output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Format {
     /// Cells with commas between them.
@@ -21,7 +21,7 @@ pub enum Format {
     Fasta,
     /// SVG, or PNG if the name says so.
     Picture,
-    /// What another option says.
+    /// The format that another option chooses.
     Chosen,
 }
 
@@ -42,10 +42,10 @@ const OTHERS: [&str; 39] = [
     "z", "zip",
 ];
 
-/// How an output is compressed.
+/// The compression of an output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     Plain,
     /// By gzip.
     Gzip,

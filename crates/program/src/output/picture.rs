@@ -22,7 +22,7 @@ const FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
 /// The first character of scripts that need the fonts of the system.
 const OTHER_SCRIPTS: char = '\u{500}';
 
-/// What is drawn in place of characters that no font has. The program's font has this one.
+/// The replacement for characters that no font has. The program's font has this one.
 const BOX: &str = "□";
 
 /// A picture as PNG.

@@ -1,4 +1,4 @@
-//! Where an output goes.
+//! The destination of an output.
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// To a regular file, which there may already be: a path in a folder without links, and not

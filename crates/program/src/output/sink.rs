@@ -1,4 +1,4 @@
-//! What takes the bytes of an output.
+//! Writers of an output's bytes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -10,7 +10,7 @@ use super::format::Compression;
 use super::place::{Place, folder_of};
 use super::temporary::TemporaryFile;
 
-/// What takes the bytes of an output, compressed or as they are.
+/// Writes the bytes of an output, compressed or as they are.
 pub enum Sink {
     Plain(Raw),
     Gzip(GzEncoder<Raw>),

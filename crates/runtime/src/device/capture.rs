@@ -27,13 +27,13 @@ pub struct Capture {
     pub refused: Option<Error>,
 }
 
-/// Where the work is recorded.
+/// The recorder of a capture.
 pub enum Recorder {
     Simulator(Vec<Step>),
     Cuda(cuda::Recording),
 }
 
-/// What recorded work uses.
+/// Memory and streams that recorded work uses.
 #[derive(Default)]
 pub struct Kept {
     /// By address.

@@ -1,6 +1,6 @@
 //! The NVIDIA driver: its version, and the reason if it offers no GPUs.
 
-/// What is known of the NVIDIA driver: see [`Device::driver`].
+/// Properties of the NVIDIA driver: see [`Device::driver`](super::Device::driver).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DriverInfo {

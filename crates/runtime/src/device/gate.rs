@@ -33,7 +33,7 @@ pub struct Gate {
 
 #[derive(Default)]
 struct Inside {
-    /// How often threads have entered to work.
+    /// The number of times that threads have entered to work and not left.
     workers: usize,
     is_launching: bool,
 }

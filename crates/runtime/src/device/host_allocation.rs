@@ -14,7 +14,7 @@ pub enum Content {
     Zeros,
 }
 
-/// What keeps the memory of another library: dropping it gives the memory back.
+/// The owner of another library's memory. Dropping it gives the memory back.
 pub type ForeignOwner = Box<dyn Send + Sync>;
 
 /// Memory of the host. Kernels in the simulator access it through raw pointers, like a GPU's
@@ -25,7 +25,7 @@ pub struct HostMemory {
     _owner: Owner,
 }
 
-/// What keeps memory of the host. Dropping it frees the memory.
+/// The owner of the host's memory. Dropping it frees the memory.
 enum Owner {
     /// There are no bytes.
     Nobody,

@@ -7,7 +7,7 @@ use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What buffers share: a limit in bytes, and the numbers of allocations that fail.
+/// A limit that buffers share: in bytes, and as the numbers of allocations that fail.
 pub struct Limit {
     /// `None` if only allocations fail.
     pub bytes: Option<u64>,

@@ -217,8 +217,8 @@ fn whole_warps(threads: u32) -> Vec<Dim3> {
     warps.chain(part).map(Dim3::from).collect()
 }
 
-/// What the threads and the dynamic shared memory of a block allow, `shared_bytes_per_block` being
-/// the most that a block may have.
+/// Returns the occupancy that the threads and the dynamic shared memory of a block allow. A block
+/// may have at most `shared_bytes_per_block`.
 fn simulated(threads: u32, shared_bytes: u32, shared_bytes_per_block: u32) -> Occupancy {
     let warps = threads.div_ceil(WARP);
     let by_threads = SIMULATED_THREADS / (warps * WARP);

@@ -30,15 +30,15 @@ pub(crate) struct Id {
     pub(crate) thread: u16,
 }
 
-/// What a thread knows of the others.
+/// The events of other threads that happened before a thread's next one.
 #[derive(Clone)]
 struct Knowledge {
     clock: Clock,
     /// The thread's own time.
     time: u32,
-    /// What came before the last fence.
+    /// The clock at the last fence.
     fenced: Clock,
-    /// What relaxed reads have seen, for the next fence or barrier.
+    /// The clock that relaxed reads have seen, for the next fence or barrier.
     seen: Clock,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Detector {
     first: u32,
     /// The threads of each of its blocks.
     blocks: Vec<Vec<Knowledge>>,
-    /// What was released at addresses.
+    /// The clocks released at addresses.
     released: BTreeMap<usize, Clock>,
     /// The shared memory of the cluster's blocks.
     shared: Vec<Range<usize>>,

@@ -1,4 +1,4 @@
-//! What a race's error says.
+//! The report of a race.
 
 use cuda_std::host::{AccessKind, AccessSite, Dim3};
 use std::fmt;
@@ -26,7 +26,7 @@ pub struct RaceAccess {
     pub block: Dim3,
     /// The thread's index in the block.
     pub thread: Dim3,
-    /// What the access does.
+    /// The kind of the access.
     pub kind: AccessKind,
     /// File and line.
     pub site: String,

@@ -290,7 +290,7 @@ fn allocate_pieces<S: Copy>(device: &Device, units: usize) -> Result<(States, Pi
     let mut states = States::allocate(device, units, size_of::<S>())?;
     let slice = |buffer: &mut Buffer<u64>| {
         let address = buffer.slice_mut().as_mut_ptr().cast();
-        // SAFETY: memory for all units, aligned to 256 bytes; launches vouch for its lifetime.
+        // SAFETY: memory for all units, aligned to 256 bytes; launches require that the memory lives until they end.
         unsafe { DeviceSliceMut::from_raw_parts(address, units) }
     };
     let pieces = Pieces {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The number of blocks.
 pub const BLOCKS: usize = 3;
 
-/// What a device does for a copy through blocks.
+/// The operations of a device for copies through blocks.
 pub trait Copies {
     /// Memory of the host, and the event after the device's last copy from or to it.
     type Block;

@@ -461,7 +461,7 @@ pub struct Allocation {
     /// 0 for no memory: the driver does not allocate 0 bytes.
     address: sys::CUdeviceptr,
     bytes: u64,
-    /// What keeps the memory, if it is not this.
+    /// The owner of memory that comes from another library.
     owner: Option<ForeignOwner>,
 }
 

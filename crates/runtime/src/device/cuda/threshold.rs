@@ -1,4 +1,4 @@
-//! How much memory the driver's pool holds once it is freed.
+//! The amount of freed memory that the driver's pool holds.
 
 use crate::device::lock;
 use crate::sync::Mutex;

@@ -17,9 +17,9 @@ const OF_GPU: usize = 4;
 /// The blocks of a GPU.
 #[derive(Default)]
 pub struct UploadBlocks {
-    /// Those that no call uses, the one that was used last at the end.
+    /// Blocks that no call uses, the most recently used one at the end.
     free: VecDeque<UploadBlock>,
-    /// The number of all.
+    /// The number of all blocks.
     made: usize,
 }
 

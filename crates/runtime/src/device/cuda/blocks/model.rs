@@ -58,7 +58,7 @@ impl Queue {
     }
 }
 
-/// What the device leaves out.
+/// The step that the device leaves out.
 #[derive(Clone, Copy, PartialEq)]
 enum Mistake {
     None,
