@@ -25,7 +25,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn new(device: Device) -> CudaResult<Context> {
         let context = Context::retain(device)?;
         CurrentContext::set_current(&context)?;
@@ -36,7 +36,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn retain(device: Device) -> CudaResult<Context> {
         let mut inner = std::ptr::null_mut();
         // SAFETY: it writes one handle; the device is the driver's.
@@ -65,7 +65,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn bind(&self) -> CudaResult<Bound<'_>> {
         Bound::new(self.inner)
     }
@@ -92,7 +92,7 @@ impl CurrentContext {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn set_current(context: &Context) -> CudaResult<()> {
         // SAFETY: the handle is a context that is retained.
         unsafe { sys::cuCtxSetCurrent(context.inner) }.to_result()

@@ -57,7 +57,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn total_memory(self) -> CudaResult<usize> {
         let mut bytes = 0;
         // SAFETY: it writes one integer; the device is the driver's.
@@ -69,7 +69,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn name(self) -> CudaResult<String> {
         let mut name = [0u8; 128];
         let length = name.len() as i32;
@@ -84,7 +84,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn get_attribute(self, attribute: DeviceAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: it writes one integer; the device is the driver's.

@@ -8,7 +8,7 @@ use crate::context::{Context, Owner};
 use crate::error::{CudaError, CudaResult};
 use crate::sys::{self, CUevent, CUevent_flags};
 
-/// How an event works. `|` combines flags.
+/// Properties of an event. `|` combines flags.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct EventFlags(u32);
 
@@ -80,7 +80,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn new(flags: EventFlags) -> CudaResult<Self> {
         Self::of(Owner::current()?, flags)
     }
@@ -89,7 +89,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn new_in(context: &Arc<Context>, flags: EventFlags) -> CudaResult<Self> {
         Owner::make(context, |owner| Self::of(owner, flags))
     }

@@ -130,7 +130,7 @@ impl Function<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: it writes one integer; the function's module lives.
@@ -142,7 +142,7 @@ impl Function<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn set_max_dynamic_shared_memory(&self, bytes: u32) -> CudaResult<()> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function's module lives.
@@ -154,7 +154,7 @@ impl Function<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn available_dynamic_shared_memory_per_block(
         &self,
         blocks: GridSize,
@@ -175,7 +175,7 @@ impl Function<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn max_active_blocks_per_multiprocessor(
         &self,
         block_size: BlockSize,
@@ -201,7 +201,7 @@ impl Function<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn suggested_launch_configuration(
         &self,
         dynamic_smem_size: usize,

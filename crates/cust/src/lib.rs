@@ -126,7 +126,7 @@ macro_rules! destroyed {
             ///
             /// # Errors
             ///
-            /// What the driver returns, with the object.
+            /// The error that the driver returns, with the object.
             pub fn drop(mut object: Self) -> $crate::error::DropResult<Self> {
                 match object.free() {
                     Ok(()) => {

@@ -8,7 +8,7 @@ use std::{
 
 use libloading::Library;
 
-/// Where the driver's library may be, the likeliest first.
+/// Places of the driver's library, the likeliest first.
 #[cfg(not(windows))]
 const NAMES: &[&str] = &[
     "libcuda.so.1",
@@ -49,7 +49,7 @@ impl LoadError {
     }
 }
 
-/// What the system's loader said, without the function that libloading called.
+/// Returns the message of the system's loader, without the function that libloading called.
 fn reason(error: &libloading::Error) -> String {
     let source = std::error::Error::source(error);
     source.map_or_else(|| error.to_string(), |source| source.to_string())
@@ -115,8 +115,8 @@ impl Driver {
         if address.is_null() {
             return None;
         }
-        // SAFETY: the sizes are equal (above), the address is not null, and the caller vouches
-        // that T is the type of the function at this address.
+        // SAFETY: the sizes are equal (above), the address is not null, and by the
+        // contract of this function T is the type of the function at this address.
         Some(unsafe { std::mem::transmute_copy::<*mut c_void, T>(&address) })
     }
 }

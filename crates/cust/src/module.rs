@@ -71,8 +71,8 @@ pub enum JitTarget {
     Compute120 = 120,
 }
 
-/// What the driver takes of a file that has PTX and compiled code, but no code for exactly this
-/// device.
+/// The choice of the driver from a file that has PTX and compiled code, but no code for exactly
+/// this device.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JitFallback {
@@ -161,7 +161,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn from_ptx_cstr(cstr: &CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Self::load(Owner::current()?, cstr, options, &mut [])
     }
@@ -170,7 +170,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// What the driver returns, with the log of the driver's compiler.
+    /// The error that the driver returns, with the log of the driver's compiler.
     pub fn from_ptx_in(
         context: &Arc<Context>,
         ptx: &CStr,

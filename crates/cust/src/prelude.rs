@@ -1,4 +1,4 @@
-//! What programs usually need: `use cust::prelude::*`.
+//! The names that programs usually need: `use cust::prelude::*`.
 
 pub use crate::CudaFlags;
 pub use crate::context::Context;

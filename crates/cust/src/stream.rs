@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::function::{BlockSize, Function, GridSize};
 use crate::sys::{self, CUstream, CUstream_flags};
 
-/// How a stream works with others.
+/// The ordering of a stream with others.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct StreamFlags(u32);
 
@@ -28,7 +28,7 @@ impl StreamFlags {
     }
 }
 
-/// How a stream waits for an event. The driver has only the default.
+/// Options of a wait for an event. The driver has only the default.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct StreamWaitEventFlags(u32);
 
@@ -59,7 +59,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Self> {
         let flags = flags.bits() & !StreamFlags::NON_BLOCKING.bits();
         Self::of(Owner::current()?, flags, priority.unwrap_or(0))
@@ -70,7 +70,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     ///
     /// # Safety
     ///
@@ -103,7 +103,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
         let mut flags = 0;
         // SAFETY: it writes one integer; the stream lives.
@@ -115,7 +115,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn get_priority(&self) -> CudaResult<i32> {
         let mut priority = 0;
         // SAFETY: it writes one integer; the stream lives.
@@ -128,7 +128,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn wait_event(
         &self,
         event: impl Borrow<Event>,
@@ -166,7 +166,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver returns. Errors in the kernel are those of a later call.
+    /// The error that the driver returns. Errors in the kernel are those of a later call.
     ///
     /// # Safety
     ///
@@ -225,7 +225,7 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn record(&self, stream: &Stream) -> CudaResult<()> {
         // SAFETY: both live.
         unsafe { sys::cuEventRecord(self.as_inner(), stream.as_inner()) }.to_result()

@@ -9,7 +9,7 @@ pub trait SliceExt<T: DeviceCopy> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     fn as_dbuf(&self) -> CudaResult<DeviceBuffer<T>>;
 }
 
@@ -31,7 +31,7 @@ pub trait DeviceCopyExt: DeviceCopy {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     fn as_dbox(&self) -> CudaResult<DeviceBox<Self>> {
         DeviceBox::new(self)
     }

@@ -32,7 +32,7 @@ pub type DevicePairs<'a, T> = Pairs<DeviceRows<'a, T>, &'a mut Buffer<f64>>;
 /// Pairs that were copied from a device's memory.
 pub type CopiedPairs<'a, T> = Pairs<CopiedRows<'a, T>, Array2<f64>>;
 
-/// Which rows or sequences are compared.
+/// The rows or sequences that are compared.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pairing {
     /// All of `a` with all of `b`.
@@ -135,7 +135,7 @@ pub struct Queries<R> {
     pub metric: Metric,
     pub queries: R,
     pub database: R,
-    /// How many rows are searched for each query.
+    /// The number of nearest rows for each query.
     pub k: usize,
     /// The index of the first query in the call.
     pub first_query: usize,

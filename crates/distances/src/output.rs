@@ -35,7 +35,7 @@ impl Nearest {
     }
 }
 
-/// Where the indices and the distances of nearest rows are written.
+/// The arrays that the indices and the distances of nearest rows are written to.
 pub struct Places<I, D> {
     pub indices: I,
     pub distances: D,

@@ -11,7 +11,7 @@ use super::windows::{DeviceWindows, Windows};
 #[derive(Clone, Copy)]
 pub struct Rows<M, O> {
     pub numbers: M,
-    /// Where each sequence begins among the rows, and where the last one ends. `None` if each row
+    /// Index of the first row of each sequence, and at the end the number of rows. `None` if each row
     /// is compared by itself.
     pub offsets: Option<O>,
 }
@@ -25,7 +25,7 @@ pub type DeviceRows<'a, T> = Rows<&'a DeviceArray<T, Ix2>, &'a [usize]>;
 /// Rows that were copied from a device's memory.
 pub type CopiedRows<'a, T> = Rows<Array2<T>, &'a [usize]>;
 
-/// Where numbers are.
+/// Numbers in the memory of the host or of a device.
 pub trait Numbers: Copy {
     /// Returns the rows, and the numbers of each.
     fn size(&self) -> (usize, usize);

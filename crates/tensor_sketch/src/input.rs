@@ -13,7 +13,7 @@ use super::options::{Form, TensorSketch};
 use super::tables::Tables;
 use super::tuning::{DirectPolicy, FourierPolicy, Policy, step_exponent};
 
-/// What to compute of each sequence.
+/// The computation for each sequence.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The public operation, for errors.

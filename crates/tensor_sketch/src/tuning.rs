@@ -1,4 +1,4 @@
-//! How kernels are launched: functions of the tables, the windows and the device.
+//! Launch shapes of kernels, as functions of the tables, the windows and the device.
 
 use std::fmt;
 
@@ -230,7 +230,7 @@ impl fmt::Display for FourierPolicy {
     }
 }
 
-/// How kernels compute a sketch.
+/// The form of the kernels for a sketch.
 pub enum Policy {
     Direct(DirectPolicy),
     Fourier(FourierPolicy),

@@ -1,4 +1,4 @@
-//! How much memory of the engine's pool batches take, and how much a partition may take.
+//! The memory that batches take from the engine's pool, and the share of a partition.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;

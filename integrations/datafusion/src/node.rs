@@ -1,4 +1,4 @@
-//! What the nodes of physical plans have in common.
+//! Code that the nodes of physical plans share.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) type Input = Arc<dyn ExecutionPlan>;
 /// An expression of a node.
 pub(crate) type Expression = Arc<dyn PhysicalExpr>;
 
-/// What visits the expressions of a node.
+/// A visitor of the expressions of a node.
 pub(crate) type Visit<'a> = dyn FnMut(&Expression) -> Result<TreeNodeRecursion> + 'a;
 
 /// Returns the inputs of a node that has `N` inputs.

@@ -1,4 +1,4 @@
-//! What table functions have in common: literal arguments, tables and columns by name, and results
+//! Code that table functions share: literal arguments, tables and columns by name, and results
 //! that are logical plans.
 
 use std::borrow::Cow;

@@ -78,7 +78,7 @@ fn pushed(inputs: &[LogicalPlan], before: &[&LogicalPlan]) -> Option<Expr> {
         .then(|| first.clone())
 }
 
-/// What [`filtered`] takes of the planner's arguments.
+/// The planner's arguments that [`filtered`] takes.
 pub(crate) struct Planning<'a> {
     pub planner: &'a dyn PhysicalPlanner,
     pub session: &'a dyn Session,

@@ -71,7 +71,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn from_slice(slice: &[T]) -> CudaResult<Self> {
         // SAFETY: written below.
         let buffer = unsafe { Self::uninitialized(slice.len())? };
@@ -181,7 +181,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn new(value: &T) -> CudaResult<Self> {
         let buffer = DeviceBuffer::from_slice(std::slice::from_ref(value))?;
         Ok(Self { buffer })
@@ -237,7 +237,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns, with the value.
+    /// The error that the driver returns, with the value.
     pub fn drop(b: DeviceBox<T>) -> crate::error::DropResult<DeviceBox<T>> {
         DeviceBuffer::drop(b.buffer).map_err(|(error, buffer)| (error, Self { buffer }))
     }
@@ -251,7 +251,7 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn as_host_value(&self) -> CudaResult<T> {
         let mut value = MaybeUninit::<T>::uninit();
         // SAFETY: room for one value, which the copy initialises: the memory holds one.

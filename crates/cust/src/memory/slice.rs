@@ -102,7 +102,7 @@ impl<T: DeviceCopy> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         let mut values = Vec::with_capacity(self.len());
         // SAFETY: both have room for these elements, which are initialised by the copy.
@@ -200,7 +200,7 @@ impl<T: DeviceCopy + Zeroable> DeviceSlice<T> {
     ///
     /// # Errors
     ///
-    /// What the driver returns.
+    /// The error that the driver returns.
     pub fn set_zero(&mut self) -> CudaResult<()> {
         let (data, bytes) = (self.as_device_ptr().cast::<u8>(), self.bytes());
         // SAFETY: the bytes of this slice, and zeros are a value of its type.

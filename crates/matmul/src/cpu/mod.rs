@@ -169,7 +169,7 @@ fn products<T: CpuScalar>(
     })
 }
 
-/// How to cut a product into blocks, with their length.
+/// The direction in which a product is cut into blocks, with their length.
 #[derive(Clone, Copy)]
 enum Cut {
     Whole,

@@ -34,7 +34,7 @@ const ADDING_THREADS: u32 = 256;
 /// The most blocks that add parts, with a stride.
 const ADDING_BLOCKS: u32 = 2048;
 
-/// Where a kernel writes: C, or memory for the parts of k, each as large as C.
+/// The target of a kernel: C, or memory for the parts of k, each as large as C.
 pub struct Target<S: Element> {
     pub c: DeviceSliceMut<S>,
     /// The alpha and beta for the kernel.

@@ -13,7 +13,7 @@ use super::tuning::Cut;
 use crate::input::Sizes;
 use crate::module::MODULE;
 
-/// What the launches for sums and for rounded elements have in common.
+/// The arguments that launches for sums and for rounded elements share.
 struct Common {
     a: TensorMap,
     b: TensorMap,

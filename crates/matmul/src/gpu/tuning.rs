@@ -54,7 +54,7 @@ impl Speed {
 /// [`Units`].
 const H100_UNITS: [f64; 5] = [128.0, 64.0, 128.0, 1024.0, 2048.0];
 
-/// What the model knows of a GPU.
+/// The properties of a GPU that the model uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Gpu {
     pub capability: (u32, u32),
@@ -186,7 +186,7 @@ pub struct Rate {
     start: f64,
 }
 
-/// How k is cut into parts, and the time by the model.
+/// The division of k into parts, and its time by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// The length of each part but the last: a multiple of the tile's depth.

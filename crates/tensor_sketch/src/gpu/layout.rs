@@ -233,7 +233,7 @@ pub struct Extent {
     pub sequences: u32,
     pub complete: bool,
     pub continues: bool,
-    /// Where the letters begin.
+    /// Start of the letters.
     pub origin: u64,
     /// Letters from the origin to the end of the last chunk.
     letters: u64,

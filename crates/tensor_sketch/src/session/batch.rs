@@ -57,7 +57,7 @@ impl Batch {
 pub struct Filling {
     limits: Limits,
     batch: Batch,
-    /// Where the letters of the current sequence begin.
+    /// Start of the letters of the current sequence.
     start: usize,
     /// Letters of the current sequence in earlier batches.
     before: u64,

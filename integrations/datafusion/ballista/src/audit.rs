@@ -47,13 +47,13 @@ struct Task {
     output: Option<Vec<Piece>>,
 }
 
-/// What the scheduler recorded of a stage.
+/// The scheduler's record of a stage.
 #[derive(Clone, Debug)]
 struct Stage {
     attempt: usize,
     partitions: usize,
     tasks: Vec<Task>,
-    /// What the stage was told to read, by the stage that wrote it.
+    /// The pieces that the stage has to read, by the stage that wrote them.
     inputs: BTreeMap<usize, Vec<Piece>>,
     last: bool,
 }

@@ -161,7 +161,7 @@ struct Job {
     runs: bool,
 }
 
-/// How long the scheduler may take to answer a message that is only a courtesy.
+/// The limit on the time of the scheduler's answer to a message that is only a courtesy.
 const COURTESY: Duration = Duration::from_secs(3);
 
 impl Job {

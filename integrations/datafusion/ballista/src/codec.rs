@@ -1,4 +1,4 @@
-//! How gridstride's plan nodes travel between client, scheduler and executors.
+//! The encoding of gridstride's plan nodes between client, scheduler and executors.
 //!
 //! A node is sent as JSON: its kind, the fingerprint of the sender's build and the node's
 //! parameters; its inputs travel as plans of their own. All other nodes go to Ballista's codec. One

@@ -12,7 +12,7 @@ use ballista_core::error::Result;
 use ballista_core::extension::BallistaConfigGrpcEndpoint;
 use ballista_core::utils::GrpcClientConfig;
 
-/// How long a connection is kept without use, as in Ballista's own pool, which belongs to an engine
+/// The time that a connection is kept without use, as in Ballista's own pool, which belongs to an engine
 /// that cannot be replaced without it.
 const KEPT: Duration = Duration::from_secs(30);
 

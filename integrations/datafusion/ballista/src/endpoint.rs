@@ -11,7 +11,7 @@ use tonic::transport::Endpoint;
 /// The most bytes of a message, such as the plan of a scan of very many files.
 pub(crate) const MAX_MESSAGE: u32 = 64 << 20;
 
-/// How long a connection may stay silent, and how long its peer may take to answer a ping.
+/// The time that a connection may stay silent, and that its peer may take to answer a ping.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
 /// Returns the settings of every connection: a peer that vanishes without closing its connections

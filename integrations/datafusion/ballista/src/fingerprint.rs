@@ -1,4 +1,4 @@
-//! Which build a program is of: programs of different builds refuse to work together, because a plan
+//! Identifies the build of a program: programs of different builds refuse to work together, because a plan
 //! that one of them encodes could decode in the other and mean something else.
 
 use std::sync::OnceLock;

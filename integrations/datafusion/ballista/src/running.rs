@@ -1,4 +1,4 @@
-//! Which tasks an executor has. Executors say so in heartbeats, beside Ballista's own ones, so that the
+//! The tasks of an executor. Executors report them in heartbeats, beside Ballista's own ones, so that the
 //! scheduler can tell a task that runs from a task whose report it lost ([`crate::guard`]).
 
 use std::convert::Infallible;

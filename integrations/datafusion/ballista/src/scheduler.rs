@@ -28,15 +28,15 @@ pub struct SchedulerOptions {
     pub address: SocketAddr,
     /// The host name under which executors reach this scheduler.
     pub advertise: String,
-    /// How long an executor may be silent before it counts as lost. Whole seconds count.
+    /// The time that an executor may be silent before it counts as lost. Whole seconds count.
     pub executor_timeout: Duration,
-    /// How long a query waits for a first executor.
+    /// The time that a query waits for a first executor.
     pub wait_for_executors: Duration,
-    /// How long a query may stand still: nothing of it ends, and its executors do not say that they
+    /// The time that a query may stand still: nothing of it ends, and its executors do not say that they
     /// have its tasks. At least three of the executors' heartbeats. A query whose tasks run is never
     /// ended.
     pub stall_timeout: Duration,
-    /// How long the files of a finished query stay on the executors for its client to fetch.
+    /// The time that the files of a finished query stay on the executors for its client to fetch.
     pub keep_results: Duration,
 }
 

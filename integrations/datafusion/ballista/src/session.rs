@@ -20,7 +20,7 @@ use crate::endpoint::{KEEP_ALIVE, MAX_MESSAGE, endpoint_settings};
 use crate::fingerprint::fingerprint;
 use crate::submit::{Cluster, ClusterPlanner};
 
-/// What a client tells the scheduler about itself.
+/// Information of a client for the scheduler.
 ///
 /// Written by hand, because the entries of `extensions_options!` lack the prefix, without which
 /// Ballista cannot set them on the other side.

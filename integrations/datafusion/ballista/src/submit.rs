@@ -32,7 +32,7 @@ use crate::whole::merge_right_sides;
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Where queries run, and how persistent their client is.
+/// The scheduler that queries run on, and the number of retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     address: String,
@@ -229,7 +229,7 @@ impl ExecutionPlan for SubmitExec {
 
 /// Explains the error of a plan that cannot be encoded.
 fn cannot_travel(error: DataFusionError) -> DataFusionError {
-    /// What internal errors add, also those that this one quotes.
+    /// The sentence that internal errors end with, also errors that this one quotes.
     const BUG: &str = ".\nThis issue was likely caused by a bug in DataFusion's code. Please help us \
         to resolve this by filing a bug report in our issue tracker: \
         https://github.com/apache/datafusion/issues";

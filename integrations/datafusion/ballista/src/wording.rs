@@ -1,6 +1,6 @@
 //! The words of errors: Ballista sends an error of a task as its `Debug` text.
 
-/// What Ballista and DataFusion wrap an error in, without saying anything about it.
+/// Texts that Ballista and DataFusion put around an error, without information.
 const WRAPPERS: [&str; 5] = [
     "DataFusionError(",
     "Shared(",

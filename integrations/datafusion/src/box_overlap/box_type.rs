@@ -1,4 +1,4 @@
-//! Which columns are boxes, and of what type.
+//! The columns of boxes, and the types of boxes.
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Result, plan_err};
@@ -17,7 +17,7 @@ pub struct BoxColumns {
     pub columns: Vec<usize>,
 }
 
-/// What boxes consist of: the type of their coordinates, and how many numbers a box has.
+/// The type of boxes: that of their coordinates, and the number of coordinates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoxType {
     /// `Float32`, `Float64` or `Int32`.

@@ -59,7 +59,7 @@ impl AnyBoxes {
     /// As [`Boxes::new`], for coordinates of the column's type.
     ///
     /// # Errors
-    /// Those of [`Boxes::new`].
+    /// The errors of [`Boxes::new`].
     pub fn new(columns: &BoxColumns, batch: &RecordBatch, first_row: u64) -> Result<AnyBoxes> {
         let coordinate = columns.box_type(batch.schema_ref())?.coordinate;
         Ok(match coordinate {

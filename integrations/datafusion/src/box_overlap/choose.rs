@@ -1,4 +1,4 @@
-//! How a join is executed: by numbers of rows and by a sample of the boxes.
+//! The choice of a join's execution, by numbers of rows and by a sample of the boxes.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::parameters::{BoxJoinType, Placement};
 use super::tiling::{MOST_BINS, Tiling};
 use crate::volatile::Planning;
 
-/// What a choice depends on.
+/// The inputs of a choice.
 pub struct Choice<'a> {
     pub options: &'a BoxOverlapOptions,
     pub join: BoxJoinType,
@@ -148,7 +148,7 @@ async fn first_rows(
     }
 }
 
-/// What is known of some boxes, by axes.
+/// Statistics of some boxes, by axes.
 struct Sample {
     /// The extents of all boxes that are finite.
     extents: Vec<Vec<f64>>,

@@ -31,7 +31,7 @@ pub struct Gathered {
 /// Reads an input in large batches.
 pub struct Gatherer {
     input: SendableRecordBatchStream,
-    /// What was read but not returned, the next batch last.
+    /// Batches that were read but not returned, the next one last.
     rest: Vec<RecordBatch>,
     consumer: MemoryConsumer,
     pool: Arc<dyn MemoryPool>,

@@ -1,4 +1,4 @@
-//! How a join of boxes is executed, as options and as text.
+//! Options of a join of boxes, also as text.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

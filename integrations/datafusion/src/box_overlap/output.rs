@@ -11,7 +11,7 @@ use datafusion::physical_plan::metrics::{BaselineMetrics, Time};
 use super::rows::Rows;
 use super::schema::Columns;
 
-/// What is known of a row, in the last column of the joins by tiles that [`BoxMatchExec`]
+/// The state of a row, in the last column of the joins by tiles that [`BoxMatchExec`]
 /// completes.
 ///
 /// [`BoxMatchExec`]: super::BoxMatchExec
@@ -28,7 +28,7 @@ pub mod state {
 /// stream's reader is slower.
 pub type Send = dyn Fn(RecordBatch) -> bool + std::marker::Send + Sync;
 
-/// Where the batches of a partition go.
+/// The receiver of a partition's batches.
 #[derive(Clone)]
 pub struct Sink {
     /// The columns of the rows.
@@ -45,7 +45,7 @@ pub struct Sink {
 
 /// The rows of both inputs, which are combined.
 pub struct Output<'a> {
-    /// Where the rows go.
+    /// The receiver of the rows.
     pub sink: &'a Sink,
     /// The rows of the left input.
     pub left: &'a Rows,

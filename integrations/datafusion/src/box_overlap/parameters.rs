@@ -92,11 +92,11 @@ pub struct BoxOverlapParameters {
     pub placement: Placement,
     /// The columns of the result among those of the join, in this order. `None` is all of them.
     pub projection: Option<Vec<usize>>,
-    /// How many rows are gathered for a search, if one input is replicated.
+    /// The number of rows that are gathered for a search, if one input is replicated.
     pub batch_rows: usize,
-    /// How many pairs are fetched from the device at a time.
+    /// The number of pairs that are fetched from the device at a time.
     pub batch_pairs: usize,
-    /// Where the library computes.
+    /// The device on which the library computes.
     pub device: DeviceName,
 }
 

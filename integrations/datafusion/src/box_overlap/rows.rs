@@ -57,7 +57,7 @@ impl Rows {
     /// Returns the boxes of all rows. `first_row` is the number of the first row, for messages.
     ///
     /// # Errors
-    /// Those of [`AnyBoxes::new`].
+    /// The errors of [`AnyBoxes::new`].
     pub fn boxes(&self, columns: &BoxColumns, first_row: u64) -> Result<AnyBoxes> {
         let project = |batch: &RecordBatch| batch.project(&columns.columns);
         let schema = self.schema.project(&columns.columns)?.into();

@@ -167,7 +167,7 @@ impl FileOpener for FastaOpener {
 enum Stop {
     Wrong(sequences::Error),
     Engine(DataFusionError),
-    /// Nobody wants more batches.
+    /// The reader of batches has stopped.
     Closed,
 }
 

@@ -23,7 +23,7 @@ pub struct Gatherer {
     reservation: MemoryReservation,
 }
 
-/// What a [`Gatherer`] has gathered. Its vectors are one array, of which the batches have slices.
+/// The rows that a [`Gatherer`] has gathered. Their vectors are one array, of which the batches have slices.
 pub struct Gathered {
     batches: Vec<RecordBatch>,
     /// The first row of each batch.

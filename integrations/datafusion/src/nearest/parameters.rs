@@ -1,4 +1,4 @@
-//! What a plan node computes, and the types of its columns.
+//! The parameters of a plan node, and the types of its columns.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct NearestParameters {
     pub references: VectorColumn,
     /// The number of references to find for each query, at least 1.
     pub k: usize,
-    /// Where the library computes.
+    /// The device on which the library computes.
     pub device: DeviceName,
     /// The number of rows of the result of a call of the library.
     pub batch_rows: usize,

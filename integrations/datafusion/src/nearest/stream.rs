@@ -49,7 +49,7 @@ pub struct Queries {
     pub gather_time: Time,
 }
 
-/// What a partition needs beside its queries.
+/// The inputs of a partition other than its queries.
 pub struct Work {
     pub k: usize,
     /// The number of rows of the result of a call.

@@ -13,7 +13,7 @@ pub const NAME: &str = "tensor_sketch";
 /// The names of the arguments after the sequence.
 const NAMES: [&str; 5] = ["dim", "tuple", "seed", "alphabet", "options"];
 
-/// How to sketch.
+/// The parameters of sketches.
 pub struct Parameters {
     pub dim: usize,
     pub tuple: usize,

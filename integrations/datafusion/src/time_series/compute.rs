@@ -23,7 +23,7 @@ use crate::arrow::into_buffer;
 use crate::config;
 use crate::error::external;
 
-/// What the calls of a partition have in common.
+/// State that the calls of a partition share.
 pub(super) struct Work {
     pub parameters: Arc<TimeBucketParameters>,
     pub buckets: TimeBuckets,

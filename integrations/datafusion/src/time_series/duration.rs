@@ -6,7 +6,7 @@ use files::time::{DAY, SECOND, duration, point};
 
 const FUNCTION: &str = "time_buckets";
 
-/// What the numbers of a column of timestamps count.
+/// The unit of a column of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Resolution {
     /// A time: the number of nanoseconds, and the unit's name.

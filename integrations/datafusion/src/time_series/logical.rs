@@ -41,7 +41,7 @@ pub struct TimeBucketNode {
     schema: DFSchemaRef,
 }
 
-/// What [`plan`] takes beside the input.
+/// The arguments of [`plan`] other than the input.
 pub(super) struct Call<'a> {
     pub series: Option<&'a str>,
     pub timestamp: &'a str,

@@ -1,4 +1,4 @@
-//! What a plan node computes, and the types of its columns.
+//! The parameters of a plan node, and the types of its columns.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,11 +31,11 @@ pub struct TimeBucketParameters {
     pub every: i64,
     /// When a bucket begins, in the unit of the timestamps.
     pub origin: i64,
-    /// What is computed of each bucket: a column each.
+    /// The statistics of each bucket: a column each.
     pub methods: Methods,
     /// All other options. Their origin is in [`origin`](Self::origin) instead.
     pub options: TimeBucketOptions,
-    /// Where the library computes.
+    /// The device on which the library computes.
     pub device: DeviceName,
     /// The number of rows to gather for a call of the library.
     pub batch_rows: usize,

@@ -85,7 +85,7 @@ struct Calls {
     work: Arc<Work>,
     running: Option<SpawnedTask<Result<Buckets>>>,
     pool: Arc<dyn MemoryPool>,
-    /// How often it has waited for memory since the last call.
+    /// The number of waits for memory since the last call.
     waits: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How a search is cut into launches, blocks and lists.
+//! The division of a search into launches, blocks and lists.
 
 use distances_kernels::TILE_ROWS;
 

@@ -1,4 +1,4 @@
-//! How a search by slide distances is cut into blocks of their matrix.
+//! The division of a search by slide distances into blocks of their matrix.
 
 use super::nearest::SHARE;
 use crate::workspace::{Selected, list_bytes};

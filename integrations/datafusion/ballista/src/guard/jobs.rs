@@ -32,9 +32,9 @@ fn lost_input(failure: &str) -> bool {
 
 /// A job that runs.
 struct Job {
-    /// Who waits for it.
+    /// The client that waits for it.
     client: Option<JobStatusSubscriber>,
-    /// Why the job was given up, once it was.
+    /// The reason why the job was given up, once it was.
     doom: Option<String>,
 }
 

@@ -38,7 +38,7 @@ impl Sightings {
     }
 }
 
-/// What Ballista's records say of a query.
+/// The progress of a query by Ballista's records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Progress {
     completed_stages: usize,
@@ -71,7 +71,7 @@ impl Progress {
 /// Finds the queries that stand still.
 struct Stalls {
     timeout: Duration,
-    /// What was seen of each query last, and since when it has been so.
+    /// The last progress of each query, and when it was first seen.
     seen: HashMap<JobId, (Progress, Instant)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the rows of a result go: to the terminal, or to a file that appears when it is complete.
+//! Writes the rows of a result: to the terminal, or to a file that appears when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
