@@ -49,7 +49,7 @@ pub trait Float:
 impl Float for f32 {}
 impl Float for f64 {}
 
-/// What [`Float`] implies for each kernel: the kernel's trait, or nothing in builds without it.
+/// The traits that [`Float`] implies for each kernel: the kernel's trait, or nothing in builds without it.
 mod kernels {
     macro_rules! implied {
         ($($feature:literal $kernel:ident: $bound:path;)*) => {$(

@@ -159,7 +159,7 @@ impl Pipeline {
     /// each element.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns
+    /// The errors of [`map`](Self::map) but [`Error::Shape`], [`Error::InvalidInput`] if `fill` returns
     /// a number above the length of its slice, and those of the closures.
     pub fn map_chunks<T: Element, U: Element, E: From<Error>>(
         &self,

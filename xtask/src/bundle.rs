@@ -22,7 +22,7 @@ const BENCHES: &str = "benches";
 const BIN: &str = "bin";
 const FOLDERS: [&str; 4] = [TESTS, EXAMPLES, BENCHES, BIN];
 
-/// What is built, with which arguments, and which kinds of it are taken: building tests also builds
+/// The parts that are built: their arguments, and the kinds of targets that are taken. Building tests also builds
 /// the programs that they may start.
 const PARTS: [(&[&str], &[&str]); 4] = [
     (

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use crate::table::Table;
 use crate::{Result, workspace};
 
-/// What `cargo fuzz` passes to rustc: libFuzzer's counters of edges and its record of comparisons.
+/// The options that `cargo fuzz` passes to rustc: libFuzzer's counters of edges and its record of comparisons.
 /// Several units would keep the linker from removing duplicates of the counters.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \

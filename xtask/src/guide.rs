@@ -21,9 +21,9 @@ struct Crate {
     /// Whether it is the crate with the changes for shipping.
     is_shipped: bool,
     page: &'static str,
-    /// What cargo runs in it.
+    /// The commands that cargo runs in it.
     runs: &'static [Arguments],
-    /// What it runs besides if there is a device compiler.
+    /// More commands, if there is a device compiler.
     runs_of_device: &'static [Arguments],
     /// Whether its kernels are compiled for the race detector.
     finds_races: bool,
@@ -123,7 +123,7 @@ const SHIPPED: &str = ", to be shipped";
 /// The page that explains the crates that `gridstride new` writes, and their files beside those on the page.
 const TEMPLATE: (&str, [&str; 2]) = ("your-own-kernels.md", [".gitignore", "README.md"]);
 
-/// What cargo runs in a new crate. Clippy lints its tests and benchmark too.
+/// The commands that cargo runs in a new crate. Clippy lints its tests and benchmark too.
 const RUNS_OF_NEW: [Arguments; 2] = [&["test"], &["test", "--benches"]];
 
 /// The name of the crate that is made from the template.
@@ -223,7 +223,7 @@ fn has_device_compiler() -> Result<bool> {
     }
 }
 
-/// What a page of the guide has for a compiler.
+/// The code of a page of the guide.
 #[derive(Default)]
 struct Page {
     /// The names of files as they are in its headings, and their texts.

@@ -73,7 +73,7 @@ pub fn add(table: &mut Table, assembler: &Ptxas, file: &Path, gpu: Arch) -> Resu
     Ok(())
 }
 
-/// What the kernels of a PTX file use; the error is a sentence.
+/// Returns the resources that the kernels of a PTX file use. The error is a sentence.
 fn assemble(
     assembler: &Ptxas,
     file: &Path,

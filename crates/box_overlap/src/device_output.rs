@@ -45,7 +45,7 @@ impl DeviceOverlapMatrix {
     /// Copies both to the host.
     ///
     /// # Errors
-    /// Those of [`DeviceArray::download`].
+    /// The errors of [`DeviceArray::download`].
     pub fn download(&self) -> Result<OverlapMatrix> {
         Ok(OverlapMatrix {
             indices: self.indices.download()?,
@@ -101,7 +101,7 @@ impl DeviceOverlaps {
     /// Copies the pairs to the host.
     ///
     /// # Errors
-    /// Those of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory does not
+    /// The errors of [`DeviceArray::download`], and [`Error::Allocation`] if the host's memory does not
     /// suffice.
     pub fn download(&self) -> Result<Overlaps> {
         let download = || {

@@ -155,7 +155,7 @@ impl Overlaps {
     /// Returns the pairs as a matrix with `limit` columns.
     ///
     /// # Errors
-    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`](gridstride_runtime::Error::InvalidInput) for
+    /// The errors of [`pairs`](Self::pairs), and [`Error::InvalidInput`](gridstride_runtime::Error::InvalidInput) for
     /// more than 2³¹ − 1 columns.
     pub fn to_matrix(&self, limit: usize) -> Result<OverlapMatrix> {
         self.matrix("to_matrix", limit)

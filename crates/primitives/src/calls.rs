@@ -41,7 +41,7 @@ pub fn exclusive_sums(values: &Buffer<u32>) -> Result<Buffer<u64>> {
 /// error.
 ///
 /// # Errors
-/// Those of [`exclusive_sums`], [`Error::Shape`] if the length of `sums` is not N + 1, and
+/// The errors of [`exclusive_sums`], [`Error::Shape`] if the length of `sums` is not N + 1, and
 /// [`Error::DifferentDevices`] if `sums` is on another device.
 ///
 /// ```
@@ -91,7 +91,7 @@ pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {
 /// each key.
 ///
 /// # Errors
-/// Those of [`sort_keys`], [`Error::Shape`] unless there is one value for each key, and
+/// The errors of [`sort_keys`], [`Error::Shape`] unless there is one value for each key, and
 /// [`Error::DifferentDevices`] unless keys and values are on the same device.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! What can be computed of each bucket, and its names.
+//! The statistics of a bucket, and their names.
 
 use std::fmt;
 use std::str::FromStr;

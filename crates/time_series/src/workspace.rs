@@ -67,7 +67,7 @@ workspace! {
 }
 
 workspace! {
-    /// What is known of each huge bucket in the search for percentiles.
+    /// State of each huge bucket in the search for percentiles.
     pub struct HugeBuckets(buckets: usize) {
         tile_counts: u32 = buckets,
         states: HugeState = buckets,
@@ -77,7 +77,7 @@ workspace! {
     }
 }
 
-/// What is computed of points.
+/// The computation over points.
 #[derive(Clone, Copy)]
 pub enum Work {
     /// The methods of the options.

@@ -19,7 +19,7 @@ struct Reported {
     reported: String,
 }
 
-/// What `gridstride_learn --json` prints, as far as it is used.
+/// The used part of the output of `gridstride_learn --json`.
 #[derive(Deserialize)]
 struct Ladders {
     ladders: Vec<Ladder>,

@@ -23,7 +23,7 @@ pub struct Line {
     pub to: Option<String>,
 }
 
-/// What a command runs.
+/// The program of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Program {
     /// One of ours, by folder and name.
@@ -91,7 +91,7 @@ impl Line {
         self
     }
 
-    /// What has to be installed for it, if it is not ours.
+    /// Returns what has to be installed for the program, if it is not ours.
     pub fn need(&self) -> Option<Need> {
         let Program::Other(program) = &self.program else {
             return None;

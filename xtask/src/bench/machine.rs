@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 
 use super::peers::output;
 
-/// What the figures hold for.
+/// The machine that the figures hold for.
 pub struct Machine {
     /// The first GPU's name and driver, if there is one.
     gpu: Option<(String, String)>,
@@ -37,7 +37,7 @@ impl Machine {
         format!("{gpu}; {}, {threads} threads", self.cpu)
     }
 
-    /// What a plot calls it, or its CPU, or one core of that.
+    /// Returns the name of the machine in plots, or of its CPU, or of one core.
     pub fn label(&self, is_on_gpu: bool, is_on_one_core: bool) -> String {
         match (&self.gpu, self.threads) {
             (Some((name, _)), _) if is_on_gpu => name.trim_start_matches("NVIDIA ").to_owned(),

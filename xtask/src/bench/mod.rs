@@ -33,7 +33,7 @@ const SCRATCH: &str = "target/bench";
 /// For the plots and CSV files of `--quick`, which are no measurements.
 const QUICK: &str = "target/bench_quick";
 
-/// What is measured, and where results go.
+/// The measurements, and the place of their results.
 #[derive(Args)]
 pub struct Options {
     /// Steps, or the groups `kernels`, `ladder`, `articles` and `cpu`; all by default.

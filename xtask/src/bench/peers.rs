@@ -27,7 +27,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// What people call it.
+    /// Returns its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Need::Torch => "PyTorch",
@@ -72,7 +72,7 @@ impl Need {
     }
 }
 
-/// What a command prints, without the space around it, if it succeeds.
+/// Returns the trimmed output of a command, if it succeeds.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

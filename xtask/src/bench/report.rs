@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Result;
 
-/// What the report is written to.
+/// The outputs of a report.
 pub struct Report {
     file: Option<File>,
 }

@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// What the programs of the peers share.
+    /// Modules that the programs of the peers share.
     const MODULES: [&str; 7] = [
         "box_overlap_kernels",
         "boxes",

@@ -37,7 +37,7 @@ const FILES: [(&str, &str); 15] = template! {
     "crates/row_sums/tests/row_sums/main.rs": "host/test.rs",
 };
 
-/// What a program cannot do.
+/// The steps that remain for people.
 const LEFT: &str = "\
 1. Replace the kernel in kernels-gpu/NAME, and the host code and the test in crates/NAME by yours, with the files and
    forms of calls that CONTRIBUTING.md lists. Correct the barriers in tests/repository/ptx.rs.

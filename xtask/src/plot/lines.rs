@@ -12,7 +12,7 @@ use crate::Result;
 
 /// A line of a plot.
 pub struct Line {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     /// Its colour.
     pub color: RGBColor,
@@ -22,7 +22,7 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What is written around the lines.
+/// The texts around the lines.
 pub struct Labels {
     /// Above them.
     pub title: String,

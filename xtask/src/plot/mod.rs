@@ -94,7 +94,7 @@ struct Compared {
     gpu_ms: f64,
 }
 
-/// What is written around lines, and the lines.
+/// The labels of a plot, and its lines.
 type Plot = (Labels, Vec<Line>);
 
 fn longest_sequences(folder: &Path, machines: &Machines) -> Result<Plot> {
@@ -184,7 +184,7 @@ fn buckets(folder: &Path, machines: &Machines) -> Result<Plot> {
     Ok((labels, colored(series)))
 }
 
-/// How many times as fast the GPU is, and a line where both take the same time.
+/// Returns the speed of the GPU relative to the CPU, and a line where both take the same time.
 fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
     const FILE: &str = "crossover.csv";
     let mut series = Series::new();

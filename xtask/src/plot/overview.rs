@@ -20,7 +20,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// How many times as fast as the peer we are.
+    /// Returns our speed relative to the peer's.
     fn speed_up(&self) -> f64 {
         self.peer_ms / self.ours_ms
     }

@@ -1,4 +1,4 @@
-//! What Nsight Compute counts, and its output.
+//! The counters of Nsight Compute, and its output.
 
 use std::collections::BTreeMap;
 

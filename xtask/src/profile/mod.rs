@@ -1,4 +1,4 @@
-//! What Nsight Compute counts in the kernels of the ladders: the figures behind each step.
+//! Counters of Nsight Compute for the kernels of the ladders: the figures behind each step.
 
 mod counters;
 mod figures;
@@ -98,7 +98,7 @@ fn headings() -> String {
     headings.join("\t") + "\n"
 }
 
-/// What the file has so far; nothing if there is none.
+/// Returns the content of the file so far; nothing if there is no file.
 fn earlier(path: &Path) -> Result<String> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),

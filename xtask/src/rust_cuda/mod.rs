@@ -32,7 +32,7 @@ pub struct Options {
     bundle: Option<PathBuf>,
 }
 
-/// What became of each thing that was tried.
+/// The result of each attempt.
 struct Report {
     table: Table,
     tried: usize,

@@ -96,7 +96,7 @@ impl BoxOverlap {
     /// Counts the boxes of `set2` that overlap each box of `set1`, without the pairs: N numbers.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// The errors of [`overlaps`](Self::overlaps).
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};
@@ -125,7 +125,7 @@ impl BoxOverlap {
     /// set has at least 2¹⁹ boxes, and the second 2¹⁸.
     ///
     /// # Errors
-    /// Those of [`counts`](Self::counts), and [`Error::Shape`] if `out` does not have N elements.
+    /// The errors of [`counts`](Self::counts), and [`Error::Shape`] if `out` does not have N elements.
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};
@@ -175,7 +175,7 @@ impl BoxOverlap {
     /// which may be above `limit`. The call takes memory for all pairs.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1
+    /// The errors of [`overlaps`](Self::overlaps), and [`Error::InvalidInput`] for more than 2³¹ − 1
     /// columns.
     ///
     /// ```
@@ -208,7 +208,7 @@ impl BoxOverlap {
     /// not suffice for the boxes and the index. After an error there are no more slices.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps).
+    /// The errors of [`overlaps`](Self::overlaps).
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};

@@ -25,7 +25,7 @@ impl BoxOverlap {
     /// other streams must wait for an event.
     ///
     /// # Errors
-    /// Those of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two
+    /// The errors of [`overlaps`](Self::overlaps), and [`Error::DifferentDevices`] for sets on two
     /// devices.
     ///
     /// ```
@@ -61,7 +61,7 @@ impl BoxOverlap {
     /// up to four times.
     ///
     /// # Errors
-    /// Those of [`overlaps_device`](Self::overlaps_device).
+    /// The errors of [`overlaps_device`](Self::overlaps_device).
     ///
     /// ```
     /// use gridstride::{Device, box_overlap::BoxOverlap};
@@ -88,7 +88,7 @@ impl BoxOverlap {
     /// device. The content of `out` is unspecified after an error.
     ///
     /// # Errors
-    /// Those of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have
+    /// The errors of [`counts_device`](Self::counts_device), and [`Error::Shape`] if `out` does not have
     /// N elements.
     pub fn counts_device_into<T: Coordinate>(
         &self,
@@ -122,7 +122,7 @@ impl BoxOverlap {
     /// As [`matrix`](Self::matrix), for boxes in a device's memory.
     ///
     /// # Errors
-    /// Those of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more
+    /// The errors of [`overlaps_device`](Self::overlaps_device), and [`Error::InvalidInput`] for more
     /// than 2³¹ − 1 columns.
     ///
     /// ```
@@ -171,7 +171,7 @@ impl DeviceOverlaps {
     /// many pairs a row has.
     ///
     /// # Errors
-    /// Those of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
+    /// The errors of [`pairs`](Self::pairs), and [`Error::InvalidInput`] for more than 2³¹ − 1 columns.
     pub fn matrix(&self, limit: usize) -> Result<DeviceArray<i32, Ix2>> {
         const OPERATION: &str = "matrix";
         dispatch::matrix(OPERATION, self, limit).during(OPERATION)

@@ -95,7 +95,7 @@ enum Text {
 type Open = Box<dyn FnOnce() -> anyhow::Result<Box<dyn Read + Send>> + Send>;
 
 /// A block, and what its thread gets and hands over.
-struct Job {
+struct BlockTask {
     block: Block,
     chunks: Receiver<Chunks>,
     next: Sender<Chunks>,
@@ -104,7 +104,7 @@ struct Job {
 
 impl Turns {
     /// Reads the next block into `buffer`. There is none behind the last one, or if nobody wants it.
-    fn next(&mut self, buffer: Vec<u8>) -> Option<Job> {
+    fn next(&mut self, buffer: Vec<u8>) -> Option<BlockTask> {
         let text = match mem::replace(&mut self.text, Text::Over) {
             Text::Closed(open) => open(),
             Text::Open(text) => Ok(text),
@@ -124,7 +124,7 @@ impl Turns {
             self.text = Text::Open(text);
         }
         let (next, chunks) = mpsc::channel();
-        Some(Job {
+        Some(BlockTask {
             block,
             chunks: mem::replace(&mut self.chunks, chunks),
             next,

@@ -83,7 +83,7 @@ const fn family<T: HasKernels>(
     }
 }
 
-/// As [`Speed`] has them.
+/// Makes a [`Speed`] with the default start-up time of a block.
 const fn speed(units: Units, per_clock: f64, alone: f64, blocks: usize) -> Speed {
     Speed {
         units,

@@ -29,7 +29,7 @@ pub struct Capture {
 
 /// The recorder of a capture.
 pub enum Recorder {
-    Simulator(Vec<Step>),
+    Simulator(Vec<RecordedWork>),
     Cuda(cuda::Recording),
 }
 
@@ -45,13 +45,13 @@ pub struct Kept {
 }
 
 /// Work of the simulator.
-pub struct Step(Box<dyn Fn() -> Result<()>>);
+pub struct RecordedWork(Box<dyn Fn() -> Result<()>>);
 
 // SAFETY: a step has numbers, and addresses of memory that its graph keeps. Kernels and copies run
 // on any thread.
-unsafe impl Send for Step {}
+unsafe impl Send for RecordedWork {}
 // SAFETY: nothing runs a step through a shared reference: graphs run their steps by `&mut self`.
-unsafe impl Sync for Step {}
+unsafe impl Sync for RecordedWork {}
 
 impl Kept {
     pub fn has_sources(&self) -> bool {
@@ -59,7 +59,7 @@ impl Kept {
     }
 }
 
-impl Step {
+impl RecordedWork {
     pub fn run(&self) -> Result<()> {
         (self.0)()
     }
@@ -165,7 +165,7 @@ pub fn run(device: &Device, work: impl Fn() -> Result<()> + 'static) -> Result<(
     if !records(device) {
         return apart_from_graphs(device, work);
     }
-    let step = Step(Box::new(work));
+    let step = RecordedWork(Box::new(work));
     recording(device, |capture| {
         if let Recorder::Simulator(steps) = &mut capture.recorder {
             steps.push(step);

@@ -1,6 +1,6 @@
 //! Graphs: recorded work that is started again and again.
 
-use super::capture::{Capturing, Kept, Recorder, Step, refuse};
+use super::capture::{Capturing, Kept, RecordedWork, Recorder, refuse};
 use super::gate::LAUNCH;
 use super::handle::Backend;
 use super::{Device, cuda};
@@ -17,7 +17,7 @@ pub struct Graph {
 }
 
 enum Work {
-    Simulator(Vec<Step>),
+    Simulator(Vec<RecordedWork>),
     Cuda(cuda::Graph),
 }
 
@@ -128,7 +128,7 @@ impl Graph {
                 let steps = &*steps;
                 simulator
                     .gate()
-                    .launch(|| steps.iter().try_for_each(Step::run))
+                    .launch(|| steps.iter().try_for_each(RecordedWork::run))
             }
             // SAFETY: the graph keeps all memory that the work uses. It is freed in the order of
             // this stream, or of streams that wait for it when `_ordered` is dropped.

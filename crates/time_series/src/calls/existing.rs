@@ -25,7 +25,7 @@ impl TimeBuckets {
     /// time, results are copied from new arrays. After an error the arrays have unspecified content.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate), and [`Error::Shape`](gridstride_runtime::Error::Shape) if
+    /// The errors of [`aggregate`](Self::aggregate), and [`Error::Shape`](gridstride_runtime::Error::Shape) if
     /// `columns` does not have M rows of R elements, or if there are more than R buckets.
     ///
     /// ```
@@ -67,7 +67,7 @@ impl TimeBuckets {
     /// and at the end the number of buckets.
     ///
     /// # Errors
-    /// Those of [`aggregate_series`](Self::aggregate_series) and
+    /// The errors of [`aggregate_series`](Self::aggregate_series) and
     /// [`aggregate_into`](Self::aggregate_into).
     ///
     /// ```

@@ -32,7 +32,7 @@ use super::states::BucketState;
 /// timestamps' unit: a column for each method. The timestamps must not descend.
 ///
 /// # Errors
-/// Those of [`TimeBuckets::aggregate`], which has the options.
+/// The errors of [`TimeBuckets::aggregate`], which has the options.
 ///
 /// ```
 /// use gridstride::Device;
@@ -109,7 +109,7 @@ impl TimeBuckets {
     /// S + 1 `offsets`, series i has the points from offset i to offset i + 1. Series may be empty.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate), and
+    /// The errors of [`aggregate`](Self::aggregate), and
     /// [`Error::InvalidInput`](gridstride_runtime::Error::InvalidInput) for the first bad offset: offsets must
     /// ascend from 0 to N.
     ///
@@ -145,7 +145,7 @@ impl TimeBuckets {
     /// [skipped](Nan::Skip), so the result of a bucket may come from no points.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate), and
+    /// The errors of [`aggregate`](Self::aggregate), and
     /// [`Error::Unavailable`](gridstride_runtime::Error::Unavailable) on a device that runs kernels if the
     /// aggregate has no kernels.
     pub fn custom<T: Value, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
@@ -179,7 +179,7 @@ impl TimeBuckets {
     /// for methods, singletons and filling have no effect.
     ///
     /// # Errors
-    /// Those of [`aggregate`](Self::aggregate).
+    /// The errors of [`aggregate`](Self::aggregate).
     pub fn summaries<T: Value>(
         &self,
         devices: &(impl DeviceSet + ?Sized),

@@ -185,7 +185,7 @@ pub fn round_timestamps_device_inplace(
 /// descend.
 ///
 /// # Errors
-/// Those of [`TimeBuckets::aggregate`](crate::TimeBuckets::aggregate).
+/// The errors of [`TimeBuckets::aggregate`](crate::TimeBuckets::aggregate).
 ///
 /// ```
 /// use gridstride::{Device, time_series::bucket_counts};

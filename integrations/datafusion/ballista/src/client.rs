@@ -102,7 +102,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Submits the plan, waits for its end and returns the job and where its result lies.
-async fn execute(query: &Query) -> Result<(Job, Vec<PartitionLocation>)> {
+async fn execute(query: &Query) -> Result<(CancelOnDrop, Vec<PartitionLocation>)> {
     let mut scheduler = connect(query).await?;
     let options = query.config.options().entries();
     let settings = options.into_iter().map(|entry| KeyValuePair {
@@ -125,7 +125,7 @@ async fn execute(query: &Query) -> Result<(Job, Vec<PartitionLocation>)> {
     };
     let answer = scheduler.execute_query_push(request).await;
     let mut statuses = answer.map_err(refused)?.into_inner();
-    let mut running = Job {
+    let mut running = CancelOnDrop {
         scheduler,
         id: String::new(),
         runs: false,
@@ -155,7 +155,7 @@ async fn execute(query: &Query) -> Result<(Job, Vec<PartitionLocation>)> {
 }
 
 /// A job of the scheduler, which is cancelled if this value is dropped while the job runs.
-struct Job {
+struct CancelOnDrop {
     scheduler: Scheduler,
     id: String,
     runs: bool,
@@ -164,7 +164,7 @@ struct Job {
 /// The limit on the time of the scheduler's answer to a message that is only a courtesy.
 const COURTESY: Duration = Duration::from_secs(3);
 
-impl Job {
+impl CancelOnDrop {
     /// Lets the executors remove the files of the result. Without this, they do so after an hour.
     async fn remove_result(&mut self) {
         let remove = self.scheduler.clean_job_data(CleanJobDataParams {
@@ -180,7 +180,7 @@ impl Job {
     }
 }
 
-impl Drop for Job {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if !self.runs {
             return;
