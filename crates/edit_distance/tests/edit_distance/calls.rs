@@ -2,7 +2,7 @@
 
 use gridstride::edit_distance::{ABOVE_LIMIT, EditDistance, edit_distances, edit_distances_within};
 use gridstride::sequences::Sequences;
-use gridstride::{Error, Result};
+use gridstride::{Device, Error, Result};
 use ndarray::{Array1, Array2, array};
 
 use super::{expected, mutated, sequence, sides};
@@ -142,7 +142,14 @@ fn pairs_just_beyond_a_strip() {
 /// Pairs of more than one strip of 4096 rows.
 #[test]
 fn pairs_of_several_strips() {
-    let text = sequence(9000, 4, 1);
+    for device in devices() {
+        let length = if is_slow(&device) { 5000 } else { 9000 };
+        several_strips(&device, length);
+    }
+}
+
+fn several_strips(device: &Device, length: usize) {
+    let text = sequence(length, 4, 1);
     let other = sequence(4200, 4, 2);
     let pairs = [
         (text[..4097].to_vec(), text[..4097].to_vec()),
@@ -153,18 +160,16 @@ fn pairs_of_several_strips() {
     ];
     let (a, b) = sides(&pairs);
     let expected = expected(&pairs);
-    for device in devices() {
-        let count = match small() && is_slow(&device) {
-            true => 1,
-            false => pairs.len(),
-        };
-        let first = |side: &Sequences| {
-            let views = (0..count).map(|i| side.get(i).unwrap().to_owned());
-            views.collect::<Sequences>()
-        };
-        let found = edit_distances(&device, &first(&a), &first(&b)).unwrap();
-        assert_eq!(found.to_vec(), expected[..count], "{device}");
-    }
+    let count = match small() && is_slow(device) {
+        true => 1,
+        false => pairs.len(),
+    };
+    let first = |side: &Sequences| {
+        let views = (0..count).map(|i| side.get(i).unwrap().to_owned());
+        views.collect::<Sequences>()
+    };
+    let found = edit_distances(device, &first(&a), &first(&b)).unwrap();
+    assert_eq!(found.to_vec(), expected[..count], "{device}");
 }
 
 #[test]
@@ -204,19 +209,21 @@ fn limits_below_at_and_above_the_distance() {
 /// Bands of pairs of several strips: narrow and wide ones, and sequences of different lengths.
 #[test]
 fn limits_of_long_pairs() {
-    let text = sequence(9000, 4, 1);
-    let pairs = [
-        (mutated(&text, 60, 4, 2), text.clone()),
-        (text[300..8600].to_vec(), text.clone()),
-        (text.clone(), text.clone()),
-    ];
-    let distances = expected(&pairs);
-    let (a, b) = sides(&pairs);
-    let mut limits = vec![0, 31, 2000, 9000];
-    for distance in &distances {
-        limits.extend([distance.saturating_sub(1), *distance, distance + 1]);
-    }
     for device in devices() {
+        // Three strips of 4096 rows, or two.
+        let length = if is_slow(&device) { 4300 } else { 9000 };
+        let text = sequence(length, 4, 1);
+        let pairs = [
+            (mutated(&text, 60, 4, 2), text.clone()),
+            (text[100..length - 100].to_vec(), text.clone()),
+            (text.clone(), text.clone()),
+        ];
+        let distances = expected(&pairs);
+        let (a, b) = sides(&pairs);
+        let mut limits = vec![0, 31, 2000, 9000];
+        for distance in &distances {
+            limits.extend([distance.saturating_sub(1), *distance, distance + 1]);
+        }
         for &limit in &limits {
             if small() && limit > 700 {
                 continue;

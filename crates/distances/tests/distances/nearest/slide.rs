@@ -211,12 +211,16 @@ fn over_several_devices_and_within_little_memory() {
             }
         }
     }
+    let some_offsets = offsets(130, 3, 19);
+    let some = rows::<f64>(last(&some_offsets), 2, 20);
+    let some = Windows::new(some.view(), &some_offsets).unwrap();
     let row = Array2::<f64>::zeros((1, 2));
     let one = Windows::new(row.view(), &[0, 1]).unwrap();
     for device in with_kernels() {
         let least = least_memory(&device, |limited| slide_nearest(limited, one, one, 1));
-        // With the larger one, blocks of columns append to the lists of those before.
-        for limit in [least + 500, 60_000] {
+        // With the larger one, blocks of columns append to the lists of those before. The smaller one
+        // has room for few windows at a time.
+        for (limit, many) in [(least + 500, some), (60_000, many)] {
             let limited = device.with_memory_limit(limit);
             for (queries, database) in [(few, many), (many, few)] {
                 let expected = slide_nearest(&device, queries, database, 6).unwrap();
