@@ -133,7 +133,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Unsupported: [`build`](Self::build) returns [`BuildError::Unsupported`] after `optix(true)`.
+    /// Unsupported: [`build`](Self::build) returns [`BuildError::Unsupported`](crate::BuildError::Unsupported)
+    /// after `optix(true)`.
     pub fn optix(mut self, optix: bool) -> Self {
         self.options.optix = optix;
         self

@@ -89,9 +89,7 @@ fn product<T: Scalar>(device: &Device, u: &mut Unstructured) -> Result<()> {
     let c = with.matmul(device, a, b).unwrap();
     let (there_a, there_b) = (strided_a.upload(device), strided_b.upload(device));
     let (there_a, there_b) = (strided_a.view_in(&there_a), strided_b.view_in(&there_b));
-    let there_c = with
-        .matmul_device(there_a.clone(), there_b.clone())
-        .unwrap();
+    let there_c = with.matmul_device(there_a, there_b).unwrap();
     let there_c = there_c.download().unwrap();
     if values == Values::Digits {
         let expected = Expected::new(a, b);

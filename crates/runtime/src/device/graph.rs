@@ -4,6 +4,8 @@ use super::capture::{Capturing, Kept, RecordedWork, Recorder, refuse};
 use super::gate::LAUNCH;
 use super::handle::Backend;
 use super::{Device, cuda};
+#[allow(unused_imports, reason = "for links")]
+use crate::Error;
 use crate::Result;
 use std::fmt;
 
