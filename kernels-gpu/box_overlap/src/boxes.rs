@@ -35,7 +35,7 @@ pub trait Number: Copy + PartialOrd {
     const EXACT: bool;
     /// The same number.
     fn to_f64(self) -> f64;
-    /// What stands for the number in filter boxes; NaN only for NaN, which overlaps nothing.
+    /// Returns the coordinate's value in filter boxes; NaN only for NaN, which overlaps nothing.
     #[inline(always)]
     fn filtered(self, domain: &Domain, axis: usize) -> f32 {
         domain.place(self.to_f64(), axis) as f32

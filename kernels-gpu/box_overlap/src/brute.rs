@@ -61,7 +61,7 @@ const DENSE: u64 = 8;
 /// negative.
 const BEYOND: f32 = (1 << 25) as f32;
 
-/// What is the same for all pairs.
+/// The arguments that all pairs share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct BruteParameters {

@@ -1,4 +1,4 @@
-//! What kernels find out on the way, in one place, so that the host can read all of it at once.
+//! Counters of all kernels in one place, so that the host reads them at once.
 
 use cuda_std::prelude::*;
 

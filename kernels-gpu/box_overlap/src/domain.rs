@@ -22,7 +22,7 @@ fn number(ordered: i64) -> f64 {
 pub struct Domain {
     /// Half of the lowest along each axis: the difference of halves does not overflow.
     low: [f64; 3],
-    /// What brings half an extent of the domain to 1.
+    /// The factor that scales half an extent of the domain to 1.
     scale: [f64; 3],
     /// Half the domain's extent along its longest axis.
     longest: f64,

@@ -21,7 +21,7 @@ use crate::domain::{Domain, half_extent};
 pub struct Keys<T> {
     /// The boxes.
     pub sets: Sets<T>,
-    /// What `examine` has left.
+    /// The counters that `examine` has written.
     pub counters: DeviceSlice<u64>,
     /// The keys go where the sort's first pass reads them. Room for a key for each row of both
     /// sets, or of one if they are the same, if the first pass is even.

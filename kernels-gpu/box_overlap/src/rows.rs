@@ -21,7 +21,7 @@ use crate::tree::Tree;
 /// The level below whose nodes the leaves are tested side by side: 4³ = 64 of them.
 pub const PACKET_LEVEL: u32 = 2;
 
-/// What is the same for all tasks.
+/// The arguments that all tasks share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct RowParameters {
@@ -39,7 +39,7 @@ pub struct RowParameters {
     pub index_bits: u32,
 }
 
-/// What the kernels that search have in common.
+/// The arguments that all searching kernels share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct RowSearch<T> {

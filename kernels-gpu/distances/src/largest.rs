@@ -13,7 +13,7 @@ const WARPS: usize = (LARGEST_THREADS / WARP_SIZE) as usize;
 /// Words of shared memory of [`largest_of_block`].
 pub const WORDS: usize = 2 * WARPS;
 
-/// What is known of the numbers of an array.
+/// The largest magnitude among the numbers of an array, and its first number that is not finite.
 #[derive(Clone, Copy)]
 pub struct Largest {
     /// The bits of the largest magnitude.

@@ -34,7 +34,7 @@ pub const MAX_CANDIDATES: u32 = 2 * MAX_NEAREST;
 /// A little more than 1: 1 + 2⁻²⁰.
 const ABOVE: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
-/// What is searched, and how.
+/// The queries of a launch, and the shape of their search.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Search {
@@ -209,7 +209,7 @@ pub unsafe fn search<
             }
         }}
         if thread::sync_threads_or(is_full as u32) != 0 {
-            // Those that will soon be full too are shortened on this occasion.
+            // Lists that will soon be full too are shortened on this occasion.
             // SAFETY: all threads are here, behind a barrier.
             unsafe { shorten(parameters, search, lists, &shared, search.capacity / 2) };
         }

@@ -1,4 +1,4 @@
-//! What the kernels need to know of `f32` and `f64`.
+//! The operations on `f32` and `f64` that kernels need.
 
 use core::ops::{Add, Mul, Sub};
 

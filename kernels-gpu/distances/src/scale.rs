@@ -41,7 +41,7 @@ impl Scale {
 /// The bits of the fraction of an `f64`.
 const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
 
-/// What is added to the exponents of `f64`.
+/// The bias of the exponents of `f64`.
 const BIAS: i32 = f64::MAX_EXP - 1;
 
 /// Returns the largest e with 2^e ≤ `value`, or −1023 for a value below 2^−1022.

@@ -28,9 +28,9 @@ pub fn place_in_tile(tile_columns: u32) -> (u32, u32) {
 pub struct Operands<T, const LOAD_A: usize, const LOAD_B: usize, const RAGGED: bool> {
     pub a: Loader<T, LOAD_A, RAGGED>,
     pub b: Loader<T, LOAD_B, RAGGED>,
-    /// What [`Loader::fetch`] asks for.
+    /// Whether the rows are aligned as [`Loader::fetch`] asks.
     aligned: bool,
-    /// What each number is multiplied with.
+    /// The factor of each number.
     scale: T,
     /// The words of the next chunk.
     words: ([u64; LOAD_A], [u64; LOAD_B]),

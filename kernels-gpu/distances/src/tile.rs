@@ -43,7 +43,7 @@ pub const fn tile_columns(per_thread: u32) -> u32 {
     2 * 8 * per_thread
 }
 
-/// What is the same for all pairs.
+/// The arguments that all pairs share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
@@ -55,9 +55,9 @@ pub struct Parameters {
     pub dim: u32,
     /// 1 for the square roots of the sums of squares, 0 for the sums themselves.
     pub root: u32,
-    /// What each number is multiplied with: a power of two that the type has.
+    /// The factor of each number: a power of two that the type has.
     pub scale: f64,
-    /// What takes the scale back at the end: a power of two.
+    /// The factor that takes the scale back at the end: a power of two.
     pub unscale: f64,
 }
 

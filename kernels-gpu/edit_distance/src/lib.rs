@@ -21,7 +21,7 @@ pub use input::{Pair, Texts};
 pub use long::{MAX_WARPS, STAGE_COLUMNS, STRIP_ROWS, edges};
 pub use short::{Job, SHORT_THREADS};
 
-/// What is the same for all pairs of a launch.
+/// The arguments that all pairs of a launch share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {

@@ -6,7 +6,7 @@
 //! to infinity. NaN keeps its sign and the upper bits of its payload, and becomes quiet, as x86 and
 //! the crate `half` have it.
 //!
-//! What takes time is memory. A thread reads or writes 16 bytes of the wider type at a time,
+//! The kernels are memory-bound. A thread reads or writes 16 bytes of the wider type at a time,
 //! neighbouring threads neighbouring ones, and has four such pieces on their way.
 
 use cuda_std::prelude::*;
@@ -26,7 +26,7 @@ pub const fn cast_block_elements(wide_bytes: usize) -> usize {
 
 /// Bits of an `f32` below its sign.
 const MAGNITUDE: u32 = 0x7fff_ffff;
-/// Those of infinity.
+/// The bits of infinity.
 const INFINITY: u32 = 0x7f80_0000;
 /// The bit that NaN has if it is quiet.
 const QUIET: u32 = 0x0040_0000;
@@ -146,7 +146,7 @@ unsafe fn cast<T: Copy + Default, U: Copy, const WIDTH: usize>(
         }}
         first += thread::grid_dim_x() as usize * PIECES * threads;
     }
-    // What is less than a piece.
+    // The elements behind the last whole piece.
     let index = pieces * WIDTH + thread::global_index();
     if index < to.len() {
         // SAFETY: below the lengths.

@@ -3,8 +3,8 @@
 //! A multiprocessor can start one instruction of a warp per clock and quarter, and a multiply-add
 //! of a warp takes just that: what else is executed is lost. So a thread has as many sums as
 //! registers allow, 8×16 in f32, which for each k need 6 reads of 16 bytes and 128 multiply-adds.
-//! What the next k needs is read while this one's is multiplied, across the barrier between tiles
-//! too.
+//! The elements of the next k are read while those of this k are multiplied, across the barrier
+//! between tiles too.
 //!
 //! The loop over a stage is unrolled, so large tiles are 8 deep: of 16 k, its 37 KB of instructions
 //! did not stay in the nearest cache. The multiply-adds of one column follow each other: they read

@@ -193,7 +193,7 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
                     current = next(current);
                 }
             }
-            // What has been multiplied for the last time in this step makes place for the next
+            // Registers that are multiplied for the last time in this step are free for the next
             // step's.
             unrolled! { j in [0 1] {
                 unrolled! { i in [0 1 2 3] {

@@ -31,7 +31,7 @@ pub struct Loader<
     elements: DeviceSlice<T>,
     /// Where its first element of the next tile is.
     next: *const u8,
-    /// What it goes on by in bytes: from copy to copy, from sector to sector, and from tile to
+    /// The steps of the address in bytes: from copy to copy, from sector to sector, and from tile to
     /// tile.
     steps: [isize; 3],
     /// Its place in a tile of shared memory, and what that goes on by from copy to copy, in bytes.
@@ -149,7 +149,7 @@ impl<
 
     /// Starts the copies of the next tile, of which the first `k_left` k are there, to `tile`.
     ///
-    /// What is not there is written as zeros by the same copies. Branches around copies would keep
+    /// The same copies write zeros for elements outside of the matrix. Branches around copies would keep
     /// ptxas from spreading them among the multiplications.
     ///
     /// # Safety

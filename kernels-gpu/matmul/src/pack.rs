@@ -20,7 +20,7 @@ use crate::product::Factor;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Packing<T, U> {
-    /// What is copied, with any strides; the memory begins at a multiple of 16 bytes.
+    /// The source, with any strides; the memory begins at a multiple of 16 bytes.
     pub from: Factor<T>,
     /// The copies: a row of `k_padded` for each outer index, matrices without gaps, aligned to 16
     /// bytes.

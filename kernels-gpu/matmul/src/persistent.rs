@@ -31,7 +31,7 @@ const fn stage_bytes(columns: u32) -> u32 {
     BYTES_A + columns * ROW_BYTES
 }
 
-/// What a launch computes: C = alpha·A·B + beta·C for a batch of matrices, or parts of the sums over
+/// The product of a launch: C = alpha·A·B + beta·C for a batch of matrices, or parts of the sums over
 /// k, which is not 0. Blocks share the tiles of all matrices and parts, whatever the number of blocks.
 ///
 /// A and B are tensor maps with the axes k, outer index and matrix, or outer index, k and matrix if
@@ -226,7 +226,7 @@ unsafe fn multiply<
                     I::multiply::<A, B>(&mut sums, a, b);
                 }}
                 wgmma::commit();
-                // Those of the stage before have finished then.
+                // The multiplications of the stage before have finished then.
                 wgmma::wait::<1>();
                 if stage > 0 && lane == 0 {
                     ring.empty_of(before).arrive();

@@ -1,4 +1,4 @@
-//! What is multiplied, and how results are written.
+//! The factors of a product, and how results are written.
 
 use core::ops::{Add, Mul};
 use cuda_std::prelude::*;

@@ -1,8 +1,8 @@
 //! Products of a tall factor, of many rows, with a thin one, of at most 16 columns.
 //!
-//! What takes time is to read the tall factor, once: 2·N operations per element are fewer than a
-//! GPU performs while it reads one. So all here serves to have many bytes of it on their way at any
-//! time, about 40 KB per multiprocessor, and to do the rest beside that:
+//! The kernels are memory-bound: they read the tall factor once, and 2·N operations per element are
+//! fewer than a GPU performs while it reads one. They keep about 40 KB in flight per multiprocessor,
+//! and do the rest beside that:
 //!
 //! - Registers cannot hold so many bytes beside the sums (4 rows × 16 columns in f64 are 128
 //!   registers). So the elements come by asynchronous copies to a ring in shared memory of
@@ -53,7 +53,7 @@ pub struct Skinny<T, S = T> {
     pub c: DeviceSliceMut<S>,
     /// Where the first element of the first C is.
     pub c_start: i64,
-    /// How far the next i is.
+    /// Stride of C between rows i, in elements.
     pub c_stride: i64,
     /// How far the next j is.
     pub c_stride_thin: i64,
@@ -109,7 +109,7 @@ pub const fn skinny_rows(is_across: bool, size: u32) -> u32 {
     }
 }
 
-/// What the parts and chunks of k are multiples of, for elements of `size` bytes.
+/// Returns the number of which the parts and chunks of k are multiples, for elements of `size` bytes.
 pub const fn skinny_k_step(is_across: bool, size: u32) -> u32 {
     if is_across {
         WARPS * PIECES
@@ -182,7 +182,7 @@ struct Tall<T, const VECTOR: usize, const ACROSS: bool, const ANY: bool> {
     /// How many there are.
     rows: u32,
     k_count: u32,
-    /// What `next` goes on by in bytes: from piece to piece, from element to element of a piece,
+    /// The steps of `next` in bytes: from piece to piece, from element to element of a piece,
     /// from step to step, and from the last step of a tile to the first of this block's next tile.
     piece_step: isize,
     element_step: isize,

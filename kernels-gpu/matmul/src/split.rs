@@ -11,7 +11,7 @@
 //! only in the section that is multiplied by first terms: times a second term of zero, infinity
 //! would be NaN.
 //!
-//! What takes time is memory: 4 bytes are read and 8 written for a number. A thread has 32 numbers
+//! The kernel is memory-bound: 4 bytes are read and 8 written for a number. A thread has 32 numbers
 //! on their way, and writes eight neighbours of a section at once.
 
 use cuda_std::narrow::bf16_value;

@@ -24,7 +24,7 @@ pub const ATOM: u32 = 8 * ROW_BYTES;
 pub struct Loader<T, const OUTER: u32, const PATTERN: u32> {
     elements: DeviceSlice<T>,
     next: *const u8,
-    /// What it goes on by in bytes: from copy to copy, and from tile to tile.
+    /// The steps of the address in bytes: from copy to copy, and from tile to tile.
     step: isize,
     tile_step: isize,
     /// The same beyond half of a tile's k, for the pattern across k.

@@ -1,4 +1,4 @@
-//! What the host has to know of a kernel to launch it.
+//! The description of a kernel by which the host launches it.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use cuda_std::tensor::TensorMap;
@@ -79,7 +79,7 @@ pub struct Tile<T: 'static, S: 'static> {
     pub rows: u32,
     /// Columns of a tile of C.
     pub columns: u32,
-    /// What it takes of k at once.
+    /// The elements of k that a step takes.
     pub depth: u32,
     /// Threads of a block.
     pub threads: u32,

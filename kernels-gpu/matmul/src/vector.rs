@@ -1,6 +1,6 @@
 //! Products of a matrix and a vector.
 //!
-//! What takes time is to read the matrix, once, so all here serves to have many bytes of it on
+//! The kernels are memory-bound: they read the matrix once, and keep many bytes of it on
 //! their way at any time. With one column the sums need few registers: a thread reads 256 bytes of
 //! the matrix before it multiplies the first, and two blocks fill a multiprocessor: 128 KB. Blocks
 //! end soon, after few rows, and the GPU starts the next one where one has ended. With blocks that

@@ -49,7 +49,7 @@ pub unsafe fn totals_u32(tiles: u32, values: DeviceSlice<u32>, totals: DeviceSli
 pub struct Sums {
     /// The elements.
     pub values: DeviceSlice<u32>,
-    /// Those of [`totals_u32`], for the same blocks.
+    /// The totals that [`totals_u32`] has written, for the same blocks.
     pub totals: DeviceSlice<u64>,
     /// Element i becomes the sum of the values below i: one more than there are values.
     pub sums: DeviceSliceMut<u64>,

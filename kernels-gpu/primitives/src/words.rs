@@ -1,4 +1,4 @@
-//! What the blocks of a sort's launches tell each other.
+//! The words by which the blocks of a sort's launches report to each other.
 
 use crate::sort::{DIGITS, MAX_PASSES};
 use cuda_std::prelude::*;

@@ -21,7 +21,7 @@ pub const TILE: u32 = 1024;
 /// The bit of a packed table entry that stands for the sign −1; the lower bits are the rotation.
 pub const NEGATIVE: u32 = 1 << 31;
 
-/// What is the same for every sequence of a launch.
+/// The arguments that all sequences of a launch share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {

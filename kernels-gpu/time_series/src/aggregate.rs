@@ -1,4 +1,4 @@
-//! What an aggregate is.
+//! The trait of aggregates.
 
 use cuda_std::warp::WarpValue;
 
@@ -7,7 +7,7 @@ use cuda_std::warp::WarpValue;
 pub struct Point {
     /// When, in the unit of the series.
     pub timestamp: i64,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
 }
 
@@ -49,11 +49,11 @@ pub struct Point {
 /// # assert_eq!(Peak.push(Peak.push(Peak.empty(), point(-2.0)), point(1.0)), 2.0);
 /// ```
 pub trait Aggregate: Copy + 'static {
-    /// What is known of some points. Lanes of a warp hand it to each other: numbers, pairs and
+    /// The aggregation state of some points. Lanes of a warp hand it to each other: numbers, pairs and
     /// arrays of them can be, and a struct says with [`WarpValue`] how it is.
     type State: WarpValue + 'static;
 
-    /// What comes out for a bucket.
+    /// The result of a bucket.
     type Output: Copy + 'static;
 
     /// The state of no points.

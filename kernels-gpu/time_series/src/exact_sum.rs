@@ -10,9 +10,9 @@ use cuda_std::warp::WarpValue;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExactSum {
-    /// What adding the terms gives.
+    /// The rounded sum of the terms.
     pub high: f64,
-    /// The sum of what the additions lost.
+    /// The sum of the additions' rounding errors.
     pub low: f64,
 }
 
@@ -90,7 +90,7 @@ impl ExactSum {
     /// The sum, rounded. If terms are infinite, or it overflows, it is what adding them gives.
     #[inline(always)]
     pub fn value(self) -> f64 {
-        // What an infinite sum lost is not a number.
+        // The rounding error of an infinite sum is not a number.
         if self.high.is_finite() {
             self.high + self.low
         } else {

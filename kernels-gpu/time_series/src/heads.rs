@@ -6,7 +6,7 @@ use crate::floor::Floor;
 use crate::points::{PAIRS, PER_THREAD, Points, Value, for_pairs};
 use crate::tile::Tile;
 
-/// What a thread knows of its points.
+/// Flags of a thread's points, a bit for each.
 #[derive(Clone, Copy)]
 pub struct Mine {
     /// How many there are.

@@ -14,13 +14,13 @@ use crate::reduce::Results;
 use crate::reports::{Reports, TOTAL};
 use crate::segments::{Exchange, Pieces, states_before};
 
-/// What is joined.
+/// The segments to join.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Units {
     /// The first place of each tile's buckets, and the number of places. None for one tile.
     pub places: DeviceSlice<u64>,
-    /// What tiles reported.
+    /// The reports of the tiles.
     pub reports: Reports,
     /// Tiles of a unit.
     pub tiles: u32,
@@ -34,9 +34,9 @@ pub struct Units {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Join<S> {
-    /// What the units left.
+    /// The segments that the units left.
     pub pieces: Pieces<S>,
-    /// Room for what blocks leave.
+    /// Room for the segments that blocks leave.
     pub joined: Pieces<S>,
 }
 

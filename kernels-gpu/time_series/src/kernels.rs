@@ -24,7 +24,7 @@ pub struct Columns {
     pub stride: usize,
     /// The column of each statistic, 4 bits for each from the lowest ones on; 15 for none.
     pub places: u64,
-    /// What a variance's divisor is below the number of values.
+    /// The number of values less the divisor of a variance.
     pub ddof: f64,
 }
 

@@ -93,7 +93,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 }
             }
             if own_heads > 0 && place <= LAST {
-                // What ends at this thread's first head began before its points.
+                // The bucket that ends at this thread's first bucket start began before its points.
                 // SAFETY: this thread wrote it, and nobody else uses it before the barrier.
                 unsafe {
                     let ends_here = stage.states.add(place as usize);

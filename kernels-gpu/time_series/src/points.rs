@@ -30,9 +30,9 @@ pub(crate) use for_pairs;
 pub enum Absent {
     /// None.
     None,
-    /// Those with NaN.
+    /// Points whose value is NaN.
     Nan,
-    /// Those whose value has the bits of [`ABSENT`].
+    /// Points whose value has the bits of [`ABSENT`].
     Marked,
 }
 

@@ -17,7 +17,7 @@ pub enum Duplicates {
     Last,
 }
 
-/// What is made of the values.
+/// How values are prepared.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Preparation {
@@ -25,7 +25,7 @@ pub struct Preparation {
     pub timestamps: DeviceSlice<i64>,
     /// A bit for each point: whether a series begins with it. Without words only the first one.
     pub series_starts: DeviceSlice<u32>,
-    /// What points with the same timestamp mean.
+    /// How points with equal timestamps are treated.
     pub duplicates: Duplicates,
     /// Whether points with NaN are left out: 0 or 1.
     pub skips_nan: u32,

@@ -28,11 +28,11 @@ pub trait Results<A: Aggregate>: Copy {
     /// Writes the result of bucket number `bucket`.
     ///
     /// # Safety
-    /// Nobody else writes that of this bucket, and it is below the number that there is room for.
+    /// No other thread writes the result of this bucket, whose index is below the room for results.
     unsafe fn write(&self, aggregate: &A, bucket: usize, state: A::State);
 }
 
-/// What is known of a bucket apart from its result.
+/// Where first timestamps, first points and numbers of buckets go.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Buckets {
@@ -56,7 +56,7 @@ pub const fn shared_bytes<V: Value, S>() -> u32 {
     (Tile::<V>::BYTES + if short > long { short } else { long }) as u32
 }
 
-/// What a warp has: the number of its heads, and a bit for a long bucket.
+/// Bit of a warp's report that marks a long bucket; the other bits count bucket starts.
 const HAS_LONG: u32 = 1 << 31;
 
 /// Neighbouring threads without a head that make a bucket a long one.
@@ -153,7 +153,7 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
         } else if !ONLY_SHORT {
             work.long::<R, S>(scratch, last_heads, results);
         } else if me == 0 {
-            // What is joined before the tile is aggregated is joined again.
+            // Segments that are joined before the tile is aggregated are joined again.
             pieces.lead.set(index, work.aggregate.empty());
             pieces.trail.set(index, work.aggregate.empty());
         }

@@ -1,4 +1,4 @@
-//! What the blocks of a launch tell the host.
+//! Reports of a launch's blocks to the host.
 
 use cuda_std::prelude::*;
 
@@ -16,7 +16,7 @@ pub const REPORTS: usize = 6;
 /// The word with the number of places for buckets.
 pub const TOTAL: usize = 5;
 
-/// What a block found. The word has 2⁶⁴ − 1 less the lowest index of a point, or 0.
+/// A finding of a block. The word has 2⁶⁴ − 1 less the lowest index of a point, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A tile with another number of buckets than it has places: the first one of its points.

@@ -1,4 +1,4 @@
-//! What a bucket that lies in several threads, blocks or tiles has in each of them.
+//! The segments of a bucket that lies in several threads, blocks or tiles.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
@@ -19,7 +19,7 @@ impl<S> Exchange<S> {
     /// Bytes that it takes.
     pub const BYTES: usize = WARPS * size_of::<S>() + WARPS * size_of::<u32>();
 
-    /// At the start of so many bytes.
+    /// Wraps shared memory of at least `BYTES` bytes at `start`.
     ///
     /// # Safety
     /// They are there, and aligned for the state.
@@ -109,7 +109,7 @@ pub unsafe fn states_before<A: Aggregate>(
             after: state,
         };
     }
-    // What the lower warps leave open, from the nearest one down.
+    // The segments that the lower warps leave open, from the nearest warp down.
     let mut carried = empty;
     let mut other = warp;
     while other > 0 {
@@ -138,8 +138,8 @@ pub unsafe fn states_before<A: Aggregate>(
     }
 }
 
-/// What a launch leaves of buckets that lie in several of its units, a tile or some hundred of
-/// them: of each unit what stands before its first head, and from its last head on.
+/// The segments of buckets that lie in several of a launch's units, a tile or some hundred of
+/// them: for each unit the points before its first bucket start, and from its last bucket start on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Pieces<S> {

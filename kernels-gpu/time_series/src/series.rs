@@ -1,4 +1,4 @@
-//! What is to be known of the series before their points are aggregated.
+//! Marks the first points of series, before the points are aggregated.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::WARP_SIZE;

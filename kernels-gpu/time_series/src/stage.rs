@@ -25,7 +25,7 @@ impl<S> Stage<S> {
     /// Bytes of shared memory: a multiple of 16.
     pub const BYTES: usize = STAGE * (size_of::<S>() + size_of::<u32>());
 
-    /// At the start of so many bytes.
+    /// Wraps shared memory of at least the stage's bytes at `start`.
     ///
     /// # Safety
     /// They are there, and aligned for the state.

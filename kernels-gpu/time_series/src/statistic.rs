@@ -55,7 +55,7 @@ macro_rules! for_each_statistic {
 macro_rules! statistics {
     ($($(#[doc = $doc:literal])* $constant:ident = $name:ident, $text:literal, $state:ident, $unit:ident,
         $accuracy:ident, $ddof:literal;)*) => {
-        /// What is computed of the values of a bucket.
+        /// A statistic of the values of a bucket.
         #[repr(u32)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Statistic {$(
@@ -133,7 +133,7 @@ impl State {
     }
 }
 
-/// What the results of a statistic count or measure: plots give an axis to each unit.
+/// The unit of a statistic's results: plots give an axis to each unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unit {
@@ -164,16 +164,16 @@ impl Unit {
 pub enum Accuracy {
     /// The same on every device.
     Exact,
-    /// That of a sum.
+    /// The unit of a sum.
     Sum,
-    /// That of a mean.
+    /// The unit of a mean.
     Mean,
-    /// That of a standard deviation.
+    /// The unit of a standard deviation.
     Deviation,
-    /// That of a variance.
+    /// The unit of a variance.
     Variance,
-    /// That of a skewness.
+    /// The unit of a skewness.
     Skewness,
-    /// That of a kurtosis.
+    /// The unit of a kurtosis.
     Kurtosis,
 }

@@ -1,4 +1,4 @@
-//! What the states of the library's own statistics have in common, and the aggregate that is made
+//! The common trait of the states of the library's statistics, and the aggregate that is made
 //! of one.
 
 use core::marker::PhantomData;

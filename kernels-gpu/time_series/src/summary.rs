@@ -25,7 +25,7 @@ pub struct Summary {
     pub(crate) sum: ExactSum,
     /// The sum of squared deviations from the shift, at the square of the scale.
     pub(crate) squares: ExactSum,
-    /// What deviations are from, at the scale.
+    /// The value that deviations are measured from, at the scale.
     pub(crate) shift: f64,
     /// The smallest value, NaN if there is a NaN, infinity if there is none.
     pub min: f64,

@@ -39,7 +39,7 @@ impl<V: Value> Tile<V> {
     pub const BYTES: usize =
         TILE as usize * (size_of::<i64>() + size_of::<V>()) + 32 + START_WORDS * size_of::<u32>();
 
-    /// At the start of so many bytes.
+    /// Wraps shared memory of at least the tile's bytes at `start`.
     ///
     /// # Safety
     /// They are dynamic shared memory, aligned to 16 bytes.
@@ -98,7 +98,7 @@ impl<V: Value> Tile<V> {
             let from = start + 2 * me as usize;
             let read = |pair: usize| {
                 let from = from + pair * 2 * THREADS as usize;
-                // SAFETY: the tile is whole, and what is aligned at its start is so at even points.
+                // SAFETY: the tile is whole, and `from` is even, so that the address is aligned to 16 bytes.
                 unsafe { points.timestamps.address(from).cast::<u128>().read() }
             };
             let timestamps = each_pair(read);

@@ -1,4 +1,4 @@
-//! What a block knows of its tile, and what its threads do with points.
+//! A block's view of its tile, and the operations of its threads on points.
 
 use crate::aggregate::{Aggregate, Point};
 use crate::heads::Mine;

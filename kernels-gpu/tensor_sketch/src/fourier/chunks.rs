@@ -18,7 +18,7 @@ use super::words::{Chunk, UNIT};
 use super::{Number, quads, square_of_z};
 use cuda_std::prelude::*;
 
-/// What is the same for all blocks of a launch.
+/// The arguments that all blocks of a launch share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {

@@ -10,7 +10,7 @@ pub const TOGETHER: u32 = 4;
 /// Threads of a block.
 pub const BLOCK: u32 = 64;
 
-/// What is the same for all sketches.
+/// The arguments that all sketches share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
@@ -40,7 +40,7 @@ pub struct Parameters {
     derive(bytemuck::Pod, bytemuck::Zeroable)
 )]
 pub struct Scale {
-    /// What they are divided by.
+    /// The divisor of the entries.
     pub divisor: f64,
     /// 1 if they are known to be whole numbers before that, else 0.
     pub whole: u64,

@@ -122,7 +122,7 @@ fn column<N: Number, const T: usize, const D: usize, const ROWS: usize, const B:
     entry::<N, T, D, ROWS, B, 7>(matrix, load, z2);
 }
 
-/// What P_{M,B} adds to column B.
+/// Returns the product that P_{M,B} adds to column B.
 #[inline(always)]
 fn entry<
     N: Number,

@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 /// The most letters of a word that an entry of an operator can use: the largest depth.
 const MAX_DEPTH: usize = 4;
 
-/// What is the same for all operators.
+/// The arguments that all operators share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {

@@ -14,7 +14,7 @@ use super::number::{Pair32, Pair64};
 use super::{Complex, MAX_TUPLE, Number, entries, square_of_z};
 use cuda_std::prelude::*;
 
-/// What a launch works on: windows that stand beside each other, from the first stride on.
+/// The windows of a launch, which are neighbours, from the first stride on.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {
@@ -142,7 +142,7 @@ unsafe fn windows<const T: usize>(parameters: Parameters, arrays: Arrays) {
                     break;
                 }
             }
-            // What is behind the head, up to the next one.
+            // The matrices behind the head, up to the next head.
             multiply::<f64, T, T, T>(&mut rows, |index| load(matrix, index, lane), z2);
             matrix += 1;
         }
@@ -195,7 +195,7 @@ fn prepend_row<const T: usize, const A: usize>(
     prepend_entry::<T, A, 8>(rows, load, z2);
 }
 
-/// What P_{A,M} adds to row A.
+/// Returns the product that P_{A,M} adds to row A.
 #[inline(always)]
 fn prepend_entry<const T: usize, const A: usize, const M: usize>(
     rows: &mut Matrix<f64>,

@@ -42,7 +42,7 @@ impl Chunk {
     }
 }
 
-/// What is the same for all chunks.
+/// The arguments that all chunks share.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Parameters {

@@ -16,7 +16,7 @@ pub const HUGE_THREADS: u32 = THREADS;
 /// The points of a bucket that a block reads.
 pub const HUGE_TILE: u32 = 16_384;
 
-/// What is known of a bucket. Zeros at first.
+/// The state of the search in a bucket. Zeros at first.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HugeState {
