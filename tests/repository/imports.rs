@@ -217,7 +217,8 @@ impl Files {
             "self" => &path[1..],
             "super" => {
                 let levels = path.iter().take_while(|part| *part == "super").count();
-                base.truncate(base.len() - levels);
+                // A module within a file counts as the file.
+                base.truncate(base.len().saturating_sub(levels));
                 &path[levels..]
             }
             first => {
