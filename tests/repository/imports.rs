@@ -217,7 +217,7 @@ impl Files {
             "self" => &path[1..],
             "super" => {
                 let levels = path.iter().take_while(|part| *part == "super").count();
-                // A module within a file counts as the file.
+                // A macro may name the module above the one that calls it, which the root lacks.
                 base.truncate(base.len().saturating_sub(levels));
                 &path[levels..]
             }

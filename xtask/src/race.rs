@@ -4,20 +4,28 @@ use std::path::PathBuf;
 
 use crate::{Result, cargo, kernels, workspace};
 
-/// The packages whose tests run kernels, with cargo's arguments for their test programs.
+/// The packages whose tests run kernels, with cargo's arguments for the race detector and for their
+/// test programs.
 fn tests() -> Result<Vec<(String, &'static str)>> {
-    let hosts = kernels::host_crates()?;
-    let hosts = hosts
-        .iter()
-        .map(|name| (format!("gridstride_{name}"), "--lib --tests"));
     let others = [
-        ("gridstride_simt", "--test race"),
-        ("gridstride", "--test kernels --test cuda_std"),
+        ("gridstride_simt", "--features race-detector --test race"),
+        (
+            "gridstride",
+            "--features race-detector --test kernels --test cuda_std",
+        ),
         // The kernels of the ladders.
-        ("gridstride_learn", "--bin gridstride_learn"),
+        (
+            "gridstride_learn",
+            "--features race-detector --bin gridstride_learn",
+        ),
     ];
-    let others = others.map(|(name, programs)| (name.to_owned(), programs));
-    Ok(others.into_iter().chain(hosts).collect())
+    let mut tests = Vec::from(others.map(|(name, arguments)| (name.to_owned(), arguments)));
+    for name in kernels::host_crates()? {
+        // The crates of kernels leave the devices to the runtime.
+        let arguments = "--features gridstride_runtime/race-detector --lib --tests";
+        tests.push((format!("gridstride_{name}"), arguments));
+    }
+    Ok(tests)
 }
 
 /// The variables with which cargo compiles for the race detector.
@@ -42,19 +50,14 @@ pub fn run(package: Option<&str>, filters: &[String]) -> Result<()> {
         return Err(format!("no tests of {package} run kernels, but those of {known} do").into());
     }
     let mut count = 0;
-    for (name, programs) in &tests {
-        let features = match programs.contains("--lib") {
-            // The crates of kernels leave the devices to the runtime.
-            true => "gridstride_runtime/race-detector",
-            false => "race-detector",
-        };
+    for (name, arguments) in &tests {
         if package.is_some_and(|package| package != *name) {
             continue;
         }
         let mut command = cargo::command();
         command
-            .args(["test", "-p", name, "--features", features])
-            .args(programs.split(' '))
+            .args(["test", "-p", name])
+            .args(arguments.split(' '))
             .arg("--")
             .args(filters)
             .envs(environment())
