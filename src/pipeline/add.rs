@@ -1,6 +1,6 @@
 //! Vector addition.
 
-use gridstride_runtime::device::{DeviceKind, LaunchConfig, Module};
+use gridstride_runtime::device::{DeviceKind, LaunchConfig};
 use gridstride_runtime::{Result, parallel};
 use ndarray::{Axis, Zip};
 
@@ -9,7 +9,8 @@ use super::{Input, Output, Pipeline};
 
 const ADD: &str = "add";
 
-static MODULE: Module = include!(concat!(env!("OUT_DIR"), "/module.rs"));
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 /// Elements of a task.
 const CHUNK: usize = 1 << 16;

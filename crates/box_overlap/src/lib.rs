@@ -45,7 +45,6 @@ mod dispatch;
 mod element;
 mod gpu;
 mod input;
-mod module;
 mod options;
 mod output;
 mod partition;
@@ -53,6 +52,9 @@ pub mod reference;
 mod slices;
 mod tuning;
 mod workspace;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{overlaps, self_overlaps};
 pub use device_output::{DeviceOverlapMatrix, DeviceOverlaps};

@@ -82,7 +82,6 @@ mod element;
 mod gpu;
 mod input;
 mod merge;
-mod module;
 mod options;
 mod output;
 mod partition;
@@ -90,6 +89,9 @@ pub mod reference;
 mod rows;
 mod windows;
 mod workspace;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{distances, nearest, pairwise, slide_distances, slide_nearest, slide_paired};
 pub use device_output::DeviceNearest;

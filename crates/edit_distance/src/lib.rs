@@ -55,11 +55,13 @@ mod cpu;
 mod dispatch;
 mod gpu;
 mod input;
-mod module;
 mod options;
 mod partition;
 pub mod reference;
 mod workspace;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{edit_distances, edit_distances_within};
 pub use options::{ABOVE_LIMIT, EditDistance};

@@ -9,17 +9,17 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Writes `module.rs`, an expression that makes the `Module` of the kernel crate `name`. This is all
-/// that a build script does:
+/// Writes `module.rs`, which defines `MODULE`, the `Module` of the kernel crate `name`. This is all that
+/// a build script does:
 ///
 /// ```no_run
 /// embed::build_script("matmul", "ptx", "../../kernels-gpu/matmul");
 /// ```
 ///
-/// The crate then has
+/// The crate then has the line
 ///
 /// ```ignore
-/// static MODULE: Module = include!(concat!(env!("OUT_DIR"), "/module.rs"));
+/// include!(concat!(env!("OUT_DIR"), "/module.rs"));
 /// ```
 ///
 /// `ptx` is the folder of the checked-in PTX and `kernels` that of the sources, both relative to the
@@ -39,7 +39,9 @@ fn embed(name: &str, ptx: &Path, kernels: &Path) -> Result<(), String> {
     let out = PathBuf::from(
         env::var_os("OUT_DIR").ok_or("cargo does not set OUT_DIR: this is no build script")?,
     );
-    let mut module = format!("gridstride_runtime::device::Module::new(\"{name}\", &[\n");
+    let mut module = format!(
+        "static MODULE: gridstride_runtime::device::Module = gridstride_runtime::device::Module::new(\"{name}\", &[\n"
+    );
     let images = match cfg!(any(feature = "cuda", feature = "build-ptx")) {
         true => images(name, ptx)?,
         false => Vec::new(),
@@ -55,7 +57,7 @@ fn embed(name: &str, ptx: &Path, kernels: &Path) -> Result<(), String> {
             .expect("a string takes all");
         }
     }
-    module += "])\n";
+    module += "]);\n";
     write(&out.join("module.rs"), module.as_bytes())
 }
 

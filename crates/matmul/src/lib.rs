@@ -67,10 +67,12 @@ mod dispatch;
 mod element;
 mod gpu;
 mod input;
-mod module;
 mod options;
 mod partition;
 pub mod reference;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{Cast, gemm, matmul};
 pub use element::{CastTo, ResultIn, Scalar, Sum};

@@ -25,7 +25,9 @@ mod cpu;
 mod dispatch;
 mod gpu;
 mod input;
-mod module;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{exclusive_sums, exclusive_sums_into, sort_keys, sort_pairs};
 // For kernels that sort or sum on the way, without a call: they may change in any release.

@@ -57,7 +57,6 @@ mod element;
 mod fourier;
 mod gpu;
 mod input;
-mod module;
 mod options;
 mod output;
 mod partition;
@@ -67,6 +66,9 @@ mod tables;
 mod tuning;
 mod windows;
 mod workspace;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use element::Entry;
 pub use options::{Form, Plan, TensorSketch, binomial};

@@ -93,7 +93,6 @@ mod fill;
 mod gpu;
 mod input;
 mod method;
-mod module;
 mod options;
 mod order;
 mod output;
@@ -103,6 +102,9 @@ mod room;
 mod states;
 mod timeline;
 mod workspace;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::{
     aggregate, bucket_counts, bucket_counts_device, check_offsets, round_timestamps,

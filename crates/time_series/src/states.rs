@@ -6,7 +6,7 @@ use time_series_kernels::{MOMENTS, SUMMARIES, StatesOf, Statistics};
 pub use time_series_kernels::{Moments, Summary};
 
 use super::custom::Custom;
-use crate::module::MODULE;
+use crate::MODULE;
 
 /// Evaluates an expression with a name for the smallest state that has all statistics of a
 /// [`State`](time_series_kernels::State).

@@ -19,7 +19,7 @@ macro_rules! template {
 }
 
 /// New files, with the texts of the template, in which the kernel is `row_sums`.
-const FILES: [(&str, &str); 15] = template! {
+const FILES: [(&str, &str); 14] = template! {
     "kernels-gpu/row_sums/Cargo.toml": "kernels-gpu/manifest.toml",
     "kernels-gpu/row_sums/README.md": "kernels-gpu/README.md",
     "crates/row_sums/Cargo.toml": "host/manifest.toml",
@@ -32,7 +32,6 @@ const FILES: [(&str, &str); 15] = template! {
     "crates/row_sums/src/partition.rs": "host/partition.rs",
     "crates/row_sums/src/cpu.rs": "host/cpu.rs",
     "crates/row_sums/src/gpu/mod.rs": "host/gpu/mod.rs",
-    "crates/row_sums/src/module.rs": "host/module.rs",
     "crates/row_sums/src/reference.rs": "host/reference.rs",
     "crates/row_sums/tests/row_sums/main.rs": "host/test.rs",
 };

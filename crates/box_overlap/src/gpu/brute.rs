@@ -11,7 +11,7 @@ use gridstride_runtime::device::{Buffer, LaunchConfig};
 
 use super::counting::{Counted, Counting, Rows};
 use super::kernels::HasKernels;
-use crate::module::MODULE;
+use crate::MODULE;
 use crate::tuning::{self, BruteShape, THREADS};
 use crate::workspace::Testing;
 

@@ -6,8 +6,8 @@ use gridstride_runtime::device::{Buffer, DeviceView, LaunchConfig};
 use gridstride_runtime::{Device, Result};
 
 use super::kernels::HasKernels;
+use crate::MODULE;
 use crate::input::{DeviceProblem, no_box};
-use crate::module::MODULE;
 use crate::tuning::{self, Work};
 
 /// A search whose boxes have been examined.

@@ -6,8 +6,8 @@ use gridstride_runtime::device::{Buffer, DeviceView, LaunchConfig};
 
 use super::counting::{Counted, Rows, require_boxes};
 use super::kernels::HasKernels;
+use crate::MODULE;
 use crate::input::DeviceProblem;
-use crate::module::MODULE;
 use crate::workspace::Least;
 
 /// The pairs of all rows, or only room for them.

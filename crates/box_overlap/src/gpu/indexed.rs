@@ -13,7 +13,7 @@ use gridstride_runtime::{Device, Result};
 
 use super::counting::{Counted, Counting, Rows};
 use super::kernels::HasKernels;
-use crate::module::MODULE;
+use crate::MODULE;
 use crate::options::Algorithm;
 use crate::tuning::{self, SEARCH_THREADS, THREADS, Work};
 use crate::workspace::Searching;

@@ -25,7 +25,7 @@ use super::input::{DeviceProblem, Packed, Problem};
 use super::output::Overlaps;
 use super::slices::Search;
 use super::tuning;
-use crate::module::MODULE;
+use crate::MODULE;
 use brute::Brute;
 pub(super) use chunks::host_counts;
 use counting::{Counted, Counting, Rows};

@@ -15,7 +15,7 @@ use kernels::HasKernels;
 use super::input::{self, Arguments, DevicePairs, HostPairs, Pairs};
 use super::options::Metric;
 use super::rows::DeviceRows;
-use crate::module::MODULE;
+use crate::MODULE;
 
 pub use nearest::{device_nearest, host_nearest};
 

@@ -8,9 +8,9 @@ use gridstride_runtime::{Device, Result};
 use super::kernels::HasKernels;
 use super::tuning::nearest::{Shape, budget_for};
 use super::{FITS_GRID, largest, parameters, slide_nearest};
+use crate::MODULE;
 use crate::input::{DeviceQueries, HostQueries, Queries};
 use crate::merge::Found;
-use crate::module::MODULE;
 use crate::output::{DevicePlaces, Places};
 use crate::workspace::Candidates;
 

@@ -6,8 +6,8 @@ use gridstride_runtime::device::{Buffer, LaunchConfig, collected};
 
 use super::kernels::HasKernels;
 use super::{FITS_GRID, largest, parameters, tuning};
+use crate::MODULE;
 use crate::input::{DevicePairs, Pairing};
-use crate::module::MODULE;
 use crate::rows::DeviceRows;
 
 /// Writes the slide distances of all pairs.

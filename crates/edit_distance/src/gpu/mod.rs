@@ -12,7 +12,7 @@ use gridstride_sequences::{PackedLetters, SequencesView};
 use super::input::{DevicePairs, HostPairs};
 use super::options::ABOVE_LIMIT;
 use super::workspace::shorter_first;
-use crate::module::MODULE;
+use crate::MODULE;
 use plan::Plan;
 
 /// The sequences of one side in a device's memory.

@@ -6,7 +6,7 @@ use gridstride_runtime::Result;
 use gridstride_runtime::device::{Buffer, Element, LaunchConfig};
 use matmul_kernels::{CAST_THREADS, cast_block_elements};
 
-use crate::module::MODULE;
+use crate::MODULE;
 
 /// Blocks per multiprocessor.
 const BLOCKS: usize = 8;

@@ -23,8 +23,8 @@ use super::job::Job;
 use super::kernels::HasKernels;
 use super::tuning::Gpu;
 use super::{compute_by, tiled};
+use crate::MODULE;
 use crate::input::Sizes;
-use crate::module::MODULE;
 use crate::options::{EMULATED_CHUNK, EMULATED_SUM, Instructions};
 
 /// The k of a stage of persistent blocks, which has no elements of two sections.

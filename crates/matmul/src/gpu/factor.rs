@@ -6,7 +6,7 @@ use gridstride_runtime::device::{Buffer, Element, LaunchConfig};
 use gridstride_runtime::{Device, Result};
 use matmul_kernels::{Factor, PACK_THREADS, Packing, Pattern, pack_blocks};
 
-use crate::module::MODULE;
+use crate::MODULE;
 
 /// Returns the same factor with elements of another type of the same size.
 pub(super) fn recast<T: Element, U: Element>(factor: Factor<T>) -> Factor<U> {

@@ -7,8 +7,8 @@ use matmul_kernels::{Factor, Parts};
 use num_traits::{One, Zero};
 
 use super::kernels::{HasKernels, Output};
+use crate::MODULE;
 use crate::input::Sizes;
-use crate::module::MODULE;
 use crate::options::MatMul;
 
 /// A product of at most [`MAX_BATCH`](super::MAX_BATCH) matrices in a device's memory.

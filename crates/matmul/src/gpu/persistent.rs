@@ -10,8 +10,8 @@ use matmul_kernels::{Factor, Pattern, Persistent, PersistentKernel, SECTIONS, Ti
 use super::job::Job;
 use super::kernels::{HasKernels, Output};
 use super::tuning::Cut;
+use crate::MODULE;
 use crate::input::Sizes;
-use crate::module::MODULE;
 
 /// The arguments that launches for sums and for rounded elements share.
 struct Common {

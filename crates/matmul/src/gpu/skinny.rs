@@ -12,7 +12,7 @@ use matmul_kernels::{
 use super::factor::{is_aligned, recast};
 use super::job::Job;
 use super::kernels::{HasKernels, SkinnyKernels};
-use crate::module::MODULE;
+use crate::MODULE;
 use crate::options::Instructions;
 
 /// The most columns of a thin factor.

@@ -11,8 +11,8 @@ use super::job::Job;
 use super::kernels::{HasKernels, Output};
 use super::persistent;
 use super::tuning::Cut;
+use crate::MODULE;
 use crate::input::Sizes;
-use crate::module::MODULE;
 
 /// Computes a job by a kernel of tiles.
 ///

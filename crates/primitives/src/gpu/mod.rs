@@ -9,7 +9,7 @@ use gridstride_runtime::{Device, Result};
 
 use primitives_kernels::{self as kernels, SCAN_THREADS, Sums};
 
-use crate::module::MODULE;
+use crate::MODULE;
 pub use sort::PairSort;
 pub use sort::{sort_keys, sort_pairs};
 use tuning::Shape;

@@ -9,7 +9,7 @@ use gridstride_runtime::{Device, Result};
 use primitives_kernels::{self as kernels, SortBits, SortKeys, SortPass, SortValues, SortWords};
 
 use super::tuning::{self, SortShape};
-use crate::module::MODULE;
+use crate::MODULE;
 
 /// Sorts at least one key.
 pub fn sort_keys(keys: Buffer<u64>, bits: Range<u32>) -> Result<Buffer<u64>> {

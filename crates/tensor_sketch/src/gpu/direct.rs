@@ -9,8 +9,8 @@ use tensor_sketch_kernels::{Arrays, Parameters};
 
 use super::kernels::HasKernels;
 use super::pack_tables;
+use crate::MODULE;
 use crate::input::Job;
-use crate::module::MODULE;
 use crate::options::divisor;
 use crate::tuning::{DirectPolicy, step_exponent};
 

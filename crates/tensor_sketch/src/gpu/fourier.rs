@@ -15,9 +15,9 @@ use tensor_sketch_kernels::fourier::{chunks, compose, inverse, operators, quads,
 use super::kernels::{COMPOSE, HasKernels, Pair, Stored, nothing};
 use super::layout::{Batch, Batches, Capacity, HostLayout, Layout, Level, Segment};
 use super::pack_tables;
+use crate::MODULE;
 use crate::fourier::{CHUNK, Finish, SEGMENT, roots};
 use crate::input::{Job, Rows};
-use crate::module::MODULE;
 use crate::tables::Tables;
 use crate::tuning::FourierPolicy;
 use crate::workspace::Workspace;

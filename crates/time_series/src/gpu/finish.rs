@@ -10,10 +10,10 @@ use time_series_kernels::{self as kernels, Counts, Filling, Repeated};
 
 use super::timeline::Timeline;
 use super::tuning;
+use crate::MODULE;
 use crate::device_offsets::DeviceOffsets;
 use crate::device_output::{DeviceAggregates, DeviceColumns};
 use crate::fill::{Fill, Fills};
-use crate::module::MODULE;
 use crate::options::TimeBuckets;
 
 /// Drops buckets, removes the counts behind the columns that the caller asked for, and fills.

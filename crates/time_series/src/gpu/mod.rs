@@ -29,7 +29,7 @@ use super::input::{
 use super::method::{self, Method};
 use super::options::{Duplicates, Nan, TimeBuckets};
 use super::workspace::{Array, Points};
-use crate::module::MODULE;
+use crate::MODULE;
 
 /// Series that were copied to a device.
 struct Uploaded<V: Element> {

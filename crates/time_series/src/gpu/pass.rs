@@ -12,11 +12,11 @@ use time_series_kernels::{
 use super::kernels::{HasKernels, HasPasses, Joins, Passes};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
+use crate::MODULE;
 use crate::custom::{Launches, Step, Which};
 use crate::device_offsets::DeviceOffsets;
 use crate::device_output::DeviceColumns;
 use crate::input::{out_of_order, without_label};
-use crate::module::MODULE;
 use crate::options::TimeBuckets;
 use crate::states::with_smallest_state;
 use crate::workspace::{Array, Starts, States, Tiles};

@@ -13,8 +13,8 @@ use time_series_kernels::{
 use super::kernels::HasKernels;
 use super::pass::Pass;
 use super::tuning;
+use crate::MODULE;
 use crate::device_output::DeviceColumns;
-use crate::module::MODULE;
 use crate::workspace::{HugeBuckets, Longer};
 
 /// Computes percentiles of the values of a pass, given the first point of each bucket.

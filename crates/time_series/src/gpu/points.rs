@@ -10,8 +10,8 @@ use time_series_kernels::{self as kernels, Preparation};
 use super::kernels::{HasKernels, Reorder};
 use super::timeline::Timeline;
 use super::tuning;
+use crate::MODULE;
 use crate::input::{DeviceSeries, require_labels};
-use crate::module::MODULE;
 use crate::options::{Duplicates, Nan, Order};
 use crate::workspace::{Array, Pairs};
 

@@ -10,8 +10,8 @@ use ndarray::Ix1;
 use time_series_kernels::{self as kernels, Floor, TILE};
 
 use super::tuning;
+use crate::MODULE;
 use crate::input::DeviceSeries;
-use crate::module::MODULE;
 
 /// Points of a call that allocates memory for as many buckets as points: that costs less than to
 /// wait for a bound on their number.

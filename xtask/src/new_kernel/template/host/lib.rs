@@ -14,8 +14,10 @@ mod cpu;
 mod dispatch;
 mod gpu;
 mod input;
-mod module;
 mod partition;
 pub mod reference;
+
+// Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.
+include!(concat!(env!("OUT_DIR"), "/module.rs"));
 
 pub use calls::row_sums;

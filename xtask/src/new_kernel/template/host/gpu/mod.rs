@@ -3,8 +3,8 @@
 use gridstride_runtime::device::LaunchConfig;
 use gridstride_runtime::{Device, Result};
 
+use crate::MODULE;
 use crate::input::Rows;
-use crate::module::MODULE;
 
 /// Sums rows of the host.
 pub fn host(device: &Device, rows: Rows) -> Result<Vec<f32>> {
