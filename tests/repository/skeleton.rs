@@ -1,19 +1,15 @@
 //! The one way through the host code of all kernels, calls → input → dispatch → partition → cpu or
 //! gpu, as rules about which file of a kernel's crate imports which.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::imports::{File, Files};
+use crate::safety::sources;
 
-/// Returns the folders of the kernels: of the crates with a `dispatch.rs`.
-fn kernels() -> Vec<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
-    let entries = fs::read_dir(crates).unwrap();
-    let folders = entries.map(|entry| entry.unwrap().path());
-    let kernels: Vec<_> = folders
-        .filter(|path| path.join("src/dispatch.rs").exists())
-        .collect();
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn kernels() -> Vec<String> {
+    let kernels = new_kernel::kernels(Path::new(ROOT)).expect("the folder can be read");
     assert!(kernels.len() >= 7, "{kernels:?}");
     kernels
 }
@@ -50,9 +46,8 @@ fn role(module: &[String]) -> Option<&'static str> {
 
 /// Calls `visit` with each file of each kernel, and its path with the name of the kernel.
 fn each_file(mut visit: impl FnMut(&Files, &[String], &File, &str)) {
-    for kernel in kernels() {
-        let name = kernel.file_name().unwrap().to_str().unwrap();
-        let files = Files::read(&kernel.join("src"));
+    for name in kernels() {
+        let files = Files::read(&Path::new(ROOT).join("crates").join(&name).join("src"));
         for (module, file) in &files.0 {
             visit(&files, module, file, &format!("{name}/{}", file.path));
         }
@@ -98,5 +93,23 @@ fn only_dispatch_asks_for_the_kind_of_a_device_and_only_input_makes_errors_of_ar
             }
         }
     });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Otherwise kernels would have to be compiled and linted once for each device.
+#[test]
+fn only_the_runtime_has_code_for_cuda() {
+    let of_kernels = kernels()
+        .into_iter()
+        .map(|name| format!("crates/{name}/src"));
+    let mut wrong = Vec::new();
+    for folder in of_kernels.chain(["src".to_owned()]) {
+        let root = Path::new(ROOT).join(&folder);
+        sources(&root, &root, &mut |path, source| {
+            if source.contains("feature = \"cuda\"") {
+                wrong.push(format!("{folder}/{path}"));
+            }
+        });
+    }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

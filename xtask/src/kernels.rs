@@ -108,19 +108,17 @@ fn all_folders() -> Result<Vec<(String, PathBuf, PathBuf)>> {
     Ok(folders)
 }
 
-/// The names of the crates that launch the kernels of gridstride, with their tests: a folder and a
-/// test program of the same name in each.
+/// The names of the crates `crates/<kernel>`, which launch the kernels of gridstride.
 pub fn host_crates() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(workspace().join("crates"))? {
-        let path = entry?.path();
-        if path.join("src/dispatch.rs").is_file() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            names.push(name.into_owned());
-        }
+    Ok(new_kernel::kernels(&workspace())?)
+}
+
+/// Prints the names of the crates that launch kernels.
+pub fn print() -> Result<()> {
+    for name in host_crates()? {
+        println!("{name}");
     }
-    names.sort();
-    Ok(names)
+    Ok(())
 }
 
 /// The folder of the kernel crates.

@@ -56,6 +56,8 @@ enum Chore {
         #[arg(long, value_delimiter = ',')]
         arch: Vec<Arch>,
     },
+    /// Print the names of the kernels, a line each: `crates/<kernel>` has the host side.
+    Kernels,
     /// Compare the barriers in the checked-in PTX with the record.
     Barriers,
     /// Fail unless tests have launched all kernels of kernels-gpu.
@@ -128,6 +130,7 @@ fn main() -> ExitCode {
         } => ptx::rebuild(&names),
         Chore::Ptx { check: true, names } => ptx::check(&names),
         Chore::Ptxas { arch } => ptxas::assemble_all(&arch),
+        Chore::Kernels => kernels::print(),
         Chore::Barriers => ptx::barriers(),
         Chore::Launched { file } => launched::check(&file),
         Chore::Api { check } => api::list(check),

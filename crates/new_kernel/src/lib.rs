@@ -1,4 +1,5 @@
-//! Writes new kernel crates: what `gridstride new` and `cargo xtask new-kernel` have in common.
+//! Writes new kernel crates: what `gridstride new` and `cargo xtask new-kernel` have in common. And lists the kernels
+//! of a checkout.
 //!
 //! The folder `template` has the crate `row_sums` that `docs/guide/your-own-kernels.md` explains, and `cargo xtask
 //! guide` checks that both are equal. In a crate of another name, that name stands in place of `row_sums`.
@@ -8,9 +9,9 @@
 mod files;
 mod name;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{fs, io};
 
 use files::write;
 pub use files::{Checkout, files};
@@ -31,6 +32,24 @@ pub fn create(name: &str, folder: &Path, chosen: Option<&Path>) -> Result<Create
     let files: Vec<_> = files.into_iter().map(|(name, _)| name).collect();
     format(folder, &files);
     Ok(Created { files, checkout })
+}
+
+/// Returns the names of the kernels of a checkout, sorted. The host side of a kernel is a folder of `crates` with a
+/// `src/dispatch.rs` and a test program of the same name.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn kernels(checkout: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(checkout.join("crates"))? {
+        let path = entry?.path();
+        if path.join("src/dispatch.rs").is_file() {
+            let name = path.file_name().unwrap_or_default();
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// The written files.
