@@ -49,7 +49,7 @@ macro_rules! dispatch {
                 places: HostPlaces,
             ) -> Result<()> {
                 let (operation, arguments) = (whole.operation, whole.arguments());
-                let found = partition::run(devices, operation, whole, |device, queries| {
+                let parts = partition::run(devices, operation, whole, |device, queries| {
                     match device.kind() {
                         DeviceKind::Cpu => cpu::nearest(queries),
                         _ => {
@@ -58,9 +58,9 @@ macro_rules! dispatch {
                         }
                     }
                 });
-                let found = partition::recheck(found, || input::recheck(operation, arguments))?;
-                let found: Vec<_> = found.into_iter().flatten().collect();
-                merge(&found, places.indices, places.distances)
+                let parts = partition::recheck(parts, || input::recheck(operation, arguments))?;
+                let ranges: Vec<_> = parts.into_iter().flatten().collect();
+                merge(&ranges, places.indices, places.distances)
             }
 
             fn device_nearest(queries: DeviceQueries<$type>, places: DevicePlaces) -> Result<()> {

@@ -48,6 +48,19 @@ impl<R: Copy, Out> Pairs<R, Out> {
     pub fn arguments(&self) -> Arguments<R> {
         [("a", Some(self.a)), ("b", self.b)]
     }
+
+    /// Returns the same call for rows in another memory, and with another place for the distances.
+    pub fn with<S, P>(&self, a: S, b: Option<S>, out: P, is_new: bool) -> Pairs<S, P> {
+        Pairs {
+            operation: self.operation,
+            metric: self.metric,
+            a,
+            b,
+            pairing: self.pairing,
+            out,
+            is_new,
+        }
+    }
 }
 
 impl<M: Numbers, Out> Pairs<Rows<M, &[usize]>, Out> {
@@ -101,15 +114,9 @@ impl<T: Element> DevicePairs<'_, T> {
     pub fn download(&self) -> Result<CopiedPairs<'_, T>> {
         let distances = zeroed_lazily(self.out.len())?;
         let out = Array2::from_shape_vec(self.shape()?, distances);
-        Ok(Pairs {
-            operation: self.operation,
-            metric: self.metric,
-            a: self.a.download()?,
-            b: self.b.map(|b| b.download()).transpose()?,
-            pairing: self.pairing,
-            out: out.expect("a distance for each pair"),
-            is_new: true,
-        })
+        let out = out.expect("a distance for each pair");
+        let b = self.b.map(|b| b.download()).transpose()?;
+        Ok(self.with(self.a.download()?, b, out, true))
     }
 }
 

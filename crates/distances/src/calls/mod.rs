@@ -50,7 +50,7 @@ impl Distances {
     }
 }
 
-impl<R> Pairs<R, ()> {
+impl<R: Copy> Pairs<R, ()> {
     /// Compares each of `a` with the one of `b` that has its index.
     fn each(self) -> Self {
         Pairs {
@@ -60,15 +60,7 @@ impl<R> Pairs<R, ()> {
     }
 
     fn with_out<Out>(self, out: Out, is_new: bool) -> Pairs<R, Out> {
-        Pairs {
-            operation: self.operation,
-            metric: self.metric,
-            a: self.a,
-            b: self.b,
-            pairing: self.pairing,
-            out,
-            is_new,
-        }
+        self.with(self.a, self.b, out, is_new)
     }
 }
 

@@ -11,7 +11,7 @@ use ndarray::ArrayView2;
 
 use super::element::Component;
 use super::input::{self, Arguments, HostPairs, HostQueries};
-use super::merge::Found;
+use super::merge::RangeNearest;
 use super::options::Metric;
 use super::rows::HostRows;
 
@@ -45,7 +45,7 @@ pub fn pairs<T: Component>(pairs: &mut HostPairs<T>) -> Result<()> {
 }
 
 /// Returns the nearest rows or sequences of ranges of queries and of the database, at most k of each.
-pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<Found>> {
+pub fn nearest<T: Component>(whole: &HostQueries<T>) -> Result<Vec<RangeNearest>> {
     let scale = scale(whole.operation, whole.metric, whole.arguments())?;
     if whole.is_empty() {
         return Ok(Vec::new());

@@ -1,17 +1,19 @@
 //! The nearest rows on the CPU, on all its threads, in `f64`.
 
+use std::ops::Range;
+
 use distances_kernels::Scale;
 use gridstride_runtime::device::{reserve, zeroed};
 use gridstride_runtime::{Result, parallel};
-use ndarray::{ArrayView2, s};
+use ndarray::s;
 
 use super::{Scaled, finish, squared_distance};
 use crate::element::Component;
 use crate::input::HostQueries;
-use crate::merge::{Candidate, Found, NearestOf};
+use crate::merge::{NearestOf, RangeNearest};
 
 /// Queries of a task: each row of the database is converted to `f64` once for all.
-pub const QUERIES: usize = 32;
+const QUERIES: usize = 32;
 
 /// Rows of the database that are compared with all queries of a task before the next ones.
 const ROWS: usize = 64;
@@ -20,24 +22,57 @@ const ROWS: usize = 64;
 const LEAST_ROWS: usize = 1024;
 
 /// Returns the nearest rows of ranges of queries and rows, at most k of each range.
-pub fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<Found>> {
-    let (metric, k) = (whole.metric, whole.k);
+pub fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<RangeNearest>> {
     let (queries, database) = (whole.queries.all(), whole.database.all());
-    let (rows, tasks) = tasks(queries.nrows(), database.nrows(), LEAST_ROWS.max(k));
+    let dim = queries.ncols();
+    search(whole, LEAST_ROWS, |of_task, range, nearest| {
+        let queries = Scaled::new(queries.slice(s![of_task, ..]).into(), scale)?;
+        let mut values = zeroed(ROWS * dim)?;
+        for start in range.clone().step_by(ROWS) {
+            let indices = start..range.end.min(start + ROWS);
+            let rows = database.slice(s![indices.clone(), ..]);
+            for (target, value) in values.iter_mut().zip(rows) {
+                *target = value.to_f64() * scale.scale;
+            }
+            for (query, nearest) in nearest.iter_mut().enumerate() {
+                let query = queries.rows().row(query);
+                for (row, index) in indices.clone().enumerate() {
+                    let squared = squared_distance(query, &values[row * dim..][..dim]);
+                    nearest.add(finish(squared, whole.metric, scale), index);
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Returns the nearest rows or sequences of ranges of queries and of the database, at most k of each
+/// range. `compare` offers all rows of a range of the database to the nearest of each query of a
+/// range.
+pub fn search<T: Component>(
+    whole: &HostQueries<T>,
+    least_rows: usize,
+    compare: impl Fn(Range<usize>, Range<usize>, &mut [NearestOf]) -> Result<()> + Sync,
+) -> Result<Vec<RangeNearest>> {
+    let (query_count, count) = (whole.queries.count(), whole.database.count());
+    let (per_task, tasks) = tasks(query_count, count, least_rows.max(whole.k));
     parallel::try_map(tasks, |(first_query, start)| {
-        let queries = queries.slice(s![first_query.., ..]);
-        let queries = queries.slice(s![..queries.nrows().min(QUERIES), ..]);
-        let database = database.slice(s![start.., ..]);
-        let database = database.slice(s![..database.nrows().min(rows), ..]);
-        let k = k.min(database.nrows());
-        let distance = |query: &[f64], row: &[f64]| {
-            finish(squared_distance(query, row), metric, scale).to_bits()
-        };
-        let first_row = whole.first_row + start;
-        Ok(Found {
+        let queries = first_query..query_count.min(first_query + QUERIES);
+        let rows = start..count.min(start + per_task);
+        let per_query = whole.k.min(rows.len());
+        let mut nearest = Vec::new();
+        reserve(&mut nearest, queries.len())?;
+        for _ in queries.clone() {
+            nearest.push(NearestOf::new(per_query, whole.first_row)?);
+        }
+        let mut candidates = Vec::new();
+        reserve(&mut candidates, queries.len().saturating_mul(per_query))?;
+        compare(queries, rows, &mut nearest)?;
+        candidates.extend(nearest.into_iter().flat_map(NearestOf::sorted));
+        Ok(RangeNearest {
             first_query: whole.first_query + first_query,
-            per_query: k,
-            candidates: search(queries, database, first_row, k, scale, distance)?,
+            per_query,
+            candidates,
         })
     })
 }
@@ -47,7 +82,7 @@ pub fn rows<T: Component>(whole: &HostQueries<T>, scale: Scale) -> Result<Vec<Fo
 /// are enough tasks for all threads, also if there are few queries.
 ///
 /// A range with fewer rows than are looked for would return them all.
-pub fn tasks(
+fn tasks(
     queries: usize,
     rows: usize,
     least_rows: usize,
@@ -61,43 +96,4 @@ pub fn tasks(
     let tasks = (0..tiles * ranges)
         .map(move |task| (task / ranges * QUERIES, task % ranges * rows_of_task));
     (rows_of_task, tasks)
-}
-
-/// Returns the k nearest rows of each query in order. The first row of the database has the index
-/// `first_row`.
-fn search<T: Component>(
-    queries: ArrayView2<T>,
-    database: ArrayView2<T>,
-    first_row: usize,
-    k: usize,
-    scale: Scale,
-    distance: impl Fn(&[f64], &[f64]) -> u64,
-) -> Result<Vec<Candidate>> {
-    let dim = queries.ncols();
-    let query_values = Scaled::new(queries.into(), scale)?.values;
-    let mut values = zeroed(ROWS * dim)?;
-    let mut nearest: Vec<NearestOf> = Vec::new();
-    for _ in 0..queries.nrows() {
-        nearest.push(NearestOf::new(k)?);
-    }
-    for start in (0..database.nrows()).step_by(ROWS) {
-        let count = ROWS.min(database.nrows() - start);
-        let rows = database.slice(s![start..start + count, ..]);
-        for (target, value) in values.iter_mut().zip(rows) {
-            *target = value.to_f64() * scale.scale;
-        }
-        for (query, nearest) in nearest.iter_mut().enumerate() {
-            let query = &query_values[query * dim..][..dim];
-            for row in 0..count {
-                let bits = distance(query, &values[row * dim..][..dim]);
-                nearest.add((bits, (first_row + start + row) as u64));
-            }
-        }
-    }
-    let mut candidates = Vec::new();
-    reserve(&mut candidates, queries.nrows().saturating_mul(k))?;
-    for nearest in nearest {
-        candidates.extend(nearest.sorted());
-    }
-    Ok(candidates)
 }

@@ -12,7 +12,7 @@ use gridstride_runtime::{Device, Result};
 
 use kernels::HasKernels;
 
-use super::input::{self, Arguments, DevicePairs, HostPairs, Pairs};
+use super::input::{self, Arguments, DevicePairs, HostPairs};
 use super::options::Metric;
 use super::rows::DeviceRows;
 use crate::MODULE;
@@ -27,15 +27,8 @@ pub fn host_pairs<T: HasKernels>(device: &Device, pairs: &mut HostPairs<T>) -> R
     let a = pairs.a.upload(device)?;
     let b = pairs.b.map(|b| b.upload(device)).transpose()?;
     let mut out = device.alloc(pairs.out.len())?;
-    device_pairs(Pairs {
-        operation: pairs.operation,
-        metric: pairs.metric,
-        a: a.view(),
-        b: b.as_ref().map(|b| b.view()),
-        pairing: pairs.pairing,
-        out: &mut out,
-        is_new: true,
-    })?;
+    let b = b.as_ref().map(|b| b.view());
+    device_pairs(pairs.with(a.view(), b, &mut out, true))?;
     match pairs.out.as_slice_mut() {
         Some(places) => out.copy_to(places),
         None => {
@@ -86,14 +79,13 @@ fn rows<T: HasKernels>(pairs: DevicePairs<T>) -> Result<()> {
     unsafe {
         if is_few {
             let mut bad = device.alloc(2)?;
-            let to = bad.slice_mut();
             match matrices {
                 Some(matrices) => {
-                    let arguments = (parameters, matrices, out, to);
+                    let arguments = (parameters, matrices, out, bad.slice_mut());
                     device.launch(module, kernels.few_distances, config, arguments)?;
                 }
                 None => {
-                    let arguments = (parameters, set1, out, to);
+                    let arguments = (parameters, set1, out, bad.slice_mut());
                     device.launch(module, kernels.few_pairwise, config, arguments)?;
                 }
             }
@@ -139,7 +131,7 @@ fn largest<T: HasKernels>(
     let a = a.expect("a first argument");
     let device = a.device();
     let blocks = tuning::largest_blocks(a.len().max(b.map_or(0, DeviceArray::len)));
-    let mut found = match blocks {
+    let mut results = match blocks {
         // The kernel writes all elements.
         1 if b.is_some() => device.alloc(4)?,
         _ => device.zeros(4)?,
@@ -149,11 +141,11 @@ fn largest<T: HasKernels>(
         a: a.buffer().slice(),
         b: b.unwrap_or(a).buffer().slice(),
     };
-    let to = found.slice_mut();
+    let kernel_arguments = (matrices, results.slice_mut());
     // SAFETY: two elements for each array, on this device, zeros if there are several blocks; the
     // buffers are freed after the kernel has run.
-    unsafe { device.launch(&MODULE, T::KERNELS.largest, config, (matrices, to))? };
-    let [largest_a, bad_a, largest_b, bad_b] = found.first()?;
+    unsafe { device.launch(&MODULE, T::KERNELS.largest, config, kernel_arguments)? };
+    let [largest_a, bad_a, largest_b, bad_b] = results.first()?;
     input::require_finite(operation, arguments, [bad_a, bad_b])?;
     let magnitude = T::KERNELS.magnitude;
     Ok(magnitude(largest_a).max(magnitude(largest_b)))

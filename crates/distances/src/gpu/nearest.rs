@@ -10,12 +10,15 @@ use super::tuning::nearest::{Shape, budget_for};
 use super::{FITS_GRID, largest, parameters, slide_nearest};
 use crate::MODULE;
 use crate::input::{DeviceQueries, HostQueries, Queries};
-use crate::merge::Found;
+use crate::merge::RangeNearest;
 use crate::output::{DevicePlaces, Places};
 use crate::workspace::Candidates;
 
 /// Returns the nearest rows of all queries of host arrays, at most k.
-pub fn host_nearest<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> Result<Vec<Found>> {
+pub fn host_nearest<T: HasKernels>(
+    device: &Device,
+    whole: &HostQueries<T>,
+) -> Result<Vec<RangeNearest>> {
     let k = whole.columns();
     let (queries, database) = (
         whole.queries.upload(device)?,
@@ -43,7 +46,7 @@ pub fn host_nearest<T: HasKernels>(device: &Device, whole: &HostQueries<T>) -> R
     let (indices, distances) = (indices.to_vec()?, distances.to_vec()?);
     let first_row = whole.first_row as u64;
     let pairs = distances.iter().zip(&indices);
-    Ok(vec![Found {
+    Ok(vec![RangeNearest {
         first_query: whole.first_query,
         per_query: k,
         candidates: collected(
