@@ -11,14 +11,12 @@ use serde::Deserialize;
 use crate::{Result, cargo, workspace};
 
 /// Published libraries without a file, since programs do not name their items.
-const INTERNAL: [&str; 5] = [
+const INTERNAL: [&str; 4] = [
     // `cuda_std`, `cust` and `cust_core` re-export these macros.
     "gridstride_cuda_std_macros",
     "gridstride_cust_derive",
     // gridstride hides the transform, and requires its exact version.
     "gridstride_fft",
-    // The program, the DataFusion tables and the Python package read files with it, in its exact version.
-    "gridstride_files",
     // The build scripts of gridstride's kernels, in its exact version.
     "gridstride_embed",
 ];
@@ -39,8 +37,18 @@ struct Package {
     /// The registries that it may be published to: by default all, `publish = false` means none.
     publish: Option<Vec<String>>,
     targets: Vec<Target>,
+    #[cfg(test)]
+    dependencies: Vec<Dependency>,
     #[serde(default)]
     metadata: Option<PackageMetadata>,
+}
+
+#[cfg(test)]
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// None in `[dependencies]`.
+    kind: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +72,14 @@ struct Docs {
 struct DocsRs {
     #[serde(default)]
     features: Vec<String>,
+}
+
+impl Metadata {
+    fn published(&self) -> Vec<&Package> {
+        let is_published =
+            |package: &&Package| package.publish.as_ref().is_none_or(|r| !r.is_empty());
+        self.packages.iter().filter(is_published).collect()
+    }
 }
 
 impl Package {
@@ -123,8 +139,7 @@ pub fn list(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The public items of each library, a line an item.
-fn lists() -> Result<BTreeMap<String, String>> {
+fn metadata() -> Result<Metadata> {
     let output = cargo::command()
         .current_dir(workspace())
         .args(["metadata", "--no-deps", "--format-version=1"])
@@ -133,9 +148,13 @@ fn lists() -> Result<BTreeMap<String, String>> {
     if !output.status.success() {
         return Err("cargo could not describe the packages".into());
     }
-    let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
-    let is_published = |package: &&Package| package.publish.as_ref().is_none_or(|r| !r.is_empty());
-    let published: Vec<&Package> = metadata.packages.iter().filter(is_published).collect();
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The public items of each library, a line an item.
+fn lists() -> Result<BTreeMap<String, String>> {
+    let metadata = metadata()?;
+    let published = metadata.published();
     if let Some(name) = INTERNAL
         .iter()
         .find(|name| published.iter().all(|package| package.name != **name))
@@ -209,5 +228,32 @@ fn show_difference(present: &str, now: &str) {
         for line in text.lines().filter(|line| !other.contains(line)) {
             println!("{sign}{line}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The order of releases ends with gridstride: what depends on it is not published.
+    #[test]
+    fn gridstride_is_published_last() {
+        let metadata = metadata().unwrap();
+        let published = metadata.published();
+        for package in &published {
+            let mut needed = package.dependencies.iter().filter(|d| d.kind.is_none());
+            let is_last = needed.all(|dependency| dependency.name != "gridstride");
+            assert!(
+                is_last,
+                "{} is published and depends on gridstride",
+                package.name
+            );
+        }
+        let guide = fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
+        let said = format!("The first release has {} crates", published.len());
+        assert!(
+            guide.contains(&said),
+            "CONTRIBUTING.md does not say: {said}"
+        );
     }
 }
