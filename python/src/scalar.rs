@@ -1,6 +1,6 @@
 //! Numbers as arguments.
 
-use files::points::value::EXACT;
+use files::points::value::MAX_EXACT;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ pub fn is_rounded(number: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Ok(float) = number.extract::<f64>() else {
         return Ok(true);
     };
-    if float.is_nan() || float.abs() < EXACT {
+    if float.is_nan() || float.abs() < MAX_EXACT {
         return Ok(false);
     }
     // numpy rounds its integers before it compares them with floats.

@@ -158,6 +158,10 @@ impl FromStr for Fill {
     }
 }
 
+/// The size up to which `f64` holds all integers, 2⁵³. Readers of files use it too.
+#[doc(hidden)]
+pub const MAX_EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+
 /// Returns whether a text is another number than `value`, the nearest f64. Only numbers of at least
 /// 2⁵³ in size are looked at: smaller ones are fractions that hardly any f64 has.
 ///
@@ -177,8 +181,7 @@ impl FromStr for Fill {
 #[doc(hidden)]
 #[inline]
 pub fn is_rounded(text: &[u8], value: f64) -> bool {
-    const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
-    value.abs() >= EXACT && value.is_finite() && is_other(text, value)
+    value.abs() >= MAX_EXACT && value.is_finite() && is_other(text, value)
 }
 
 /// Compares the digits of a number with those of the nearest, which has the same power of ten.

@@ -116,9 +116,9 @@ pub use device_output::{
     DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates, DeviceSummaries,
 };
 pub use element::Value;
-#[doc(hidden)]
-pub use fill::is_rounded;
 pub use fill::{Fill, Fills};
+#[doc(hidden)]
+pub use fill::{MAX_EXACT, is_rounded};
 pub use method::{Accuracy, Method, Statistic, Unit};
 pub use options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
 pub use output::{Aggregates, BucketCounts, CustomAggregates, Summaries};

@@ -12,7 +12,7 @@ use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use files::points::value::{EXACT, is_exact, is_rounded};
+use files::points::value::{MAX_EXACT, is_exact, is_rounded};
 
 const NAME: &str = "exact_float64";
 
@@ -107,7 +107,7 @@ fn from_decimals<T: DecimalType>(decimals: &PrimitiveArray<T>) -> Result<ArrayRe
         }
         // The nearest, since both the digits and the power of ten are exact.
         if let (Some(digits), Some(power)) = (decimals.value(row).to_i64(), power)
-            && digits.unsigned_abs() <= EXACT as u64
+            && digits.unsigned_abs() <= MAX_EXACT as u64
         {
             return Ok(Some(digits as f64 / power));
         }

@@ -275,7 +275,7 @@ fn values_beyond_2_53_are_counted_in_all_spellings() {
     let rounded = |text: &str, options| rows(text, options).unwrap().rounded.unwrap();
     let found = rounded(text, &options);
     assert_eq!(found.count, 3);
-    assert_eq!(found.first, ("9007199254740993.0".into(), value::EXACT));
+    assert_eq!(found.first, ("9007199254740993.0".into(), value::MAX_EXACT));
     let commas = TableOptions {
         decimal: b',',
         ..options.clone()

@@ -1,14 +1,11 @@
 //! Values as text.
 
-pub use gridstride::time_series::is_rounded;
+pub use gridstride::time_series::{MAX_EXACT, is_rounded};
 
 use crate::decimal;
 
 /// A NaN that stands for the value of a cell without one. Compare bits with it.
 pub const MISSING: f64 = f64::from_bits(0x7ff8_0000_4e55_4c4c);
-
-/// Whole numbers below are exact: 2⁵³.
-pub const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// Returns whether a value is [`MISSING`], not another NaN.
 pub fn is_missing(value: f64) -> bool {
