@@ -27,6 +27,15 @@ pub struct Plan<'a, L> {
     pub lines: &'a [(String, L)],
 }
 
+/// The place where a version computes, which decides whether it runs and what its time includes.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Cpu,
+    Kernel,
+    WithCopies,
+    Library,
+}
+
 /// A ladder as it is climbed.
 pub struct Climb<'a> {
     setup: &'a Setup,
@@ -54,8 +63,8 @@ impl<'a> Climb<'a> {
         self.bar.set_message(what.to_owned());
     }
 
-    /// A version on the CPU; none if they were not asked for. `check` fails if the result is wrong,
-    /// else it returns a remark or nothing.
+    /// A version on the CPU, which runs only if such versions were asked for. `check` fails if the
+    /// result is wrong, and otherwise returns a remark, which may be empty.
     ///
     /// # Errors
     /// The errors of `work` and `check`.
@@ -81,16 +90,7 @@ impl<'a> Climb<'a> {
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
-        if !self.setup.has_cpu_rows {
-            return Ok(());
-        }
-        self.add(version, changed, Clock::WholeCall, false, work, check)?;
-        if let Some(row) = self.rows.last_mut() {
-            row.share = share;
-            let whole = |time: Duration| time.div_f64(share);
-            (row.time, row.range) = (whole(row.time), row.range.map(whole));
-        }
-        Ok(())
+        self.add(Kind::Cpu, share, version, changed, work, check)
     }
 
     /// A version that launches kernels on data in the device's memory: on the main stream, or on
@@ -105,13 +105,10 @@ impl<'a> Climb<'a> {
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
-        match self.setup.has_kernels() {
-            true => self.add(version, changed, Clock::Kernel, true, work, check),
-            false => Ok(()),
-        }
+        self.add(Kind::Kernel, 1.0, version, changed, work, check)
     }
 
-    /// A version of which copies are a part; when `work` returns all has to be done.
+    /// A version whose time includes copies. All of them have to be done when `work` returns.
     ///
     /// # Errors
     /// The errors of `work` and `check`.
@@ -122,10 +119,7 @@ impl<'a> Climb<'a> {
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
-        match self.setup.has_kernels() {
-            true => self.add(version, changed, Clock::WholeCall, true, work, check),
-            false => Ok(()),
-        }
+        self.add(Kind::WithCopies, 1.0, version, changed, work, check)
     }
 
     /// The library's own version, on any device: of data in its memory.
@@ -139,33 +133,42 @@ impl<'a> Climb<'a> {
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
-        let clock = match self.setup.has_kernels() {
-            true => Clock::Kernel,
-            false => Clock::WholeCall,
-        };
-        self.add(version, changed, clock, true, work, check)
+        self.add(Kind::Library, 1.0, version, changed, work, check)
     }
 
     fn add<R>(
         &mut self,
+        kind: Kind,
+        share: f64,
         version: &str,
         changed: &str,
-        clock: Clock,
-        uses_device: bool,
         work: impl FnMut() -> Result<R>,
         check: impl FnOnce(R) -> Result<String>,
     ) -> Result<()> {
+        let has_kernels = self.setup.has_kernels();
+        let (clock, is_wanted) = match kind {
+            Kind::Cpu => (Clock::WholeCall, self.setup.has_cpu_rows),
+            Kind::Kernel => (Clock::Kernel, has_kernels),
+            Kind::WithCopies => (Clock::WholeCall, has_kernels),
+            Kind::Library if has_kernels => (Clock::Kernel, true),
+            Kind::Library => (Clock::WholeCall, true),
+        };
+        if !is_wanted {
+            return Ok(());
+        }
         self.say(version);
-        let (times, found) = times(self.setup, self.setup.runs, clock, uses_device, work)
+        let (runs, uses_device) = (self.setup.runs, kind != Kind::Cpu);
+        let (times, result) = times(self.setup, runs, clock, uses_device, work)
             .with_context(|| format!("the version {version} failed"))?;
-        let remark = check(found).with_context(|| not_right(version))?;
+        let remark = check(result).with_context(|| not_right(version))?;
+        let whole = |time: Duration| time.div_f64(share);
         self.rows.push(Row {
             version: version.to_owned(),
             clock,
             runs: times.len(),
-            time: times[times.len() / 2],
-            range: [times[0], times[times.len() - 1]],
-            share: 1.0,
+            time: whole(times[times.len() / 2]),
+            range: [times[0], times[times.len() - 1]].map(whole),
+            share,
             changed: changed.to_owned(),
             remark,
             occupancy: None,
