@@ -88,12 +88,12 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
     )?;
     if setup.has_kernels() {
         let device = &setup.device;
-        let product = Product::new(device, &a, &b, &expected)?;
+        let product = DeviceProduct::new(device, &a, &b, &expected)?;
         for (block, changed) in SHAPES {
             let name = format!("{}×{}", block.0, block.1);
             product.climb(&mut climb, &name, block, changed)?;
         }
-        let transposed = Product::new(device, &b_t, &a_t, &expected_t)?;
+        let transposed = DeviceProduct::new(device, &b_t, &a_t, &expected_t)?;
         transposed.climb(
             &mut climb,
             "1×256 transposed",
@@ -117,7 +117,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
 }
 
 /// A product of matrices in the device's memory.
-struct Product<'a> {
+struct DeviceProduct<'a> {
     device: &'a Device,
     a: DeviceArray<f64, Ix2>,
     b: DeviceArray<f64, Ix2>,
@@ -125,14 +125,14 @@ struct Product<'a> {
     expected: &'a Expected,
 }
 
-impl<'a> Product<'a> {
+impl<'a> DeviceProduct<'a> {
     fn new(
         device: &'a Device,
         a: &Array2<f64>,
         b: &Array2<f64>,
         expected: &'a Expected,
-    ) -> Result<Product<'a>> {
-        Ok(Product {
+    ) -> Result<DeviceProduct<'a>> {
+        Ok(DeviceProduct {
             device,
             sizes: Sizes {
                 m: a.nrows() as u32,

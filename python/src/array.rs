@@ -266,8 +266,8 @@ impl<T: Number, D: Dimension> Output<T, D> {
         let refuse = |what: &str| PyValueError::new_err(format!("{operation}: {name} {what}"));
         require_no_mask(operation, name, object)?;
         let Ok(untyped) = object.cast::<PyUntypedArray>() else {
-            let found = object.get_type().name()?;
-            let message = format!("{operation}: {name} is a {found}, not a numpy array");
+            let type_name = object.get_type().name()?;
+            let message = format!("{operation}: {name} is a {type_name}, not a numpy array");
             return Err(PyTypeError::new_err(message));
         };
         if !T::is(&untyped.dtype()) {

@@ -50,14 +50,14 @@ fn overlaps_of<'py, T: Number + Coordinate>(
 ) -> PyResult<Pairs<'py>> {
     let boxes = Boxes::<T>::of(sets)?;
     let others = boxes.others();
-    let found = call(py, BOX_OVERLAP, boxes.operations(), move || {
+    let overlaps = call(py, BOX_OVERLAP, boxes.operations(), move || {
         let set1 = boxes.set1.view();
         match &boxes.set2 {
             Some(set2) => search.overlaps(&devices, set1, set2.view()),
             None => search.self_overlaps(&devices, set1),
         }
     })?;
-    Ok(pairs(py, found, others))
+    Ok(pairs(py, overlaps, others))
 }
 
 /// Returns the number of boxes that each box overlaps, without the pairs.
@@ -101,8 +101,8 @@ fn counts_of<'py, T: Number + Coordinate>(
 }
 
 /// Returns pairs of boxes with a second set of as many boxes as `others`.
-pub fn pairs(py: Python<'_>, found: Overlaps, others: usize) -> Pairs<'_> {
-    let (offsets, indices) = found.into_parts();
+pub fn pairs(py: Python<'_>, overlaps: Overlaps, others: usize) -> Pairs<'_> {
+    let (offsets, indices) = overlaps.into_parts();
     let (indices, _) = indices.into_raw_vec_and_offset();
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
     let offsets = bytemuck::allocation::cast_vec::<usize, i64>(offsets);

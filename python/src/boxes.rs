@@ -95,11 +95,11 @@ fn argument<'py>(
 
 /// Returns the columns of the coordinates in their order, or what is wrong with the names.
 fn columns(names: &[String]) -> Result<Vec<String>, String> {
-    let found = files::boxes::find(names, [None; 6]).map_err(|mismatch| {
+    let places = files::boxes::find(names, [None; 6]).map_err(|mismatch| {
         let names = names.join(", ");
         format!("{}: the columns are {names}", mismatch.what)
     })?;
-    let columns: Vec<_> = found
+    let columns: Vec<_> = places
         .iter()
         .map(|&(_, place)| names[place].clone())
         .collect();

@@ -45,7 +45,7 @@ impl<'py> Column<'py> {
         object: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Column<'py>>> {
         let py = object.py();
-        let found = if is_of(object, "pandas")?
+        let column = if is_of(object, "pandas")?
             && let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))?
         {
             Column::of_pandas(operation, name.to_string(), object, &dtype)?
@@ -56,7 +56,7 @@ impl<'py> Column<'py> {
             };
             Column::of_arrow(py, operation, name.to_string(), &column)?
         };
-        Ok(Some(found))
+        Ok(Some(column))
     }
 
     pub fn of_numpy(
@@ -145,8 +145,8 @@ impl<'py> Column<'py> {
                 let imported = ArrowColumn::import(format_args!("{operation}: {name}"), &arrow)?;
                 let imported =
                     imported.ok_or_else(|| PyTypeError::new_err("pyarrow is too old"))?;
-                let found = Column::of_arrow(py, operation, name, &imported)?;
-                return Ok(Column { zone, ..found });
+                let column = Column::of_arrow(py, operation, name, &imported)?;
+                return Ok(Column { zone, ..column });
             }
             "PeriodDtype" => {
                 return Err(PyTypeError::new_err(format!(

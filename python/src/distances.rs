@@ -35,10 +35,11 @@ pub fn distances<'py>(
 ) -> PyResult<Py<PyAny>> {
     let options = with_metric(DISTANCES, metric)?;
     let arguments = [("a", Some(a)), ("b", b), ("out", out)];
-    if let Some((place, [a, b, to])) = resident(py, DISTANCES, arguments, device.as_ref(), stream)?
+    if let Some((place, [a, b, resident_out])) =
+        resident(py, DISTANCES, arguments, device.as_ref(), stream)?
     {
         let a = a.expect("given");
-        return resident::distances::distances(py, &place, options, a, b, to.zip(out));
+        return resident::distances::distances(py, &place, options, a, b, resident_out.zip(out));
     }
     let (a, b) = match b {
         Some(b) => {
@@ -165,10 +166,10 @@ fn nearest_of<'py, T: Number + Component>(
     let queries = queries.input::<T, Ix2>(None)?;
     let database = database.input::<T, Ix2>(None)?;
     let operations = queries.view().len() as f64 * database.view().nrows() as f64;
-    let found = call(py, NEAREST, operations, move || {
+    let neighbours = call(py, NEAREST, operations, move || {
         options.nearest(&devices, queries.view(), database.view(), k)
     })?;
-    Ok(arrays(py, found))
+    Ok(arrays(py, neighbours))
 }
 
 pub fn with_metric(operation: &str, name: &str) -> PyResult<Distances> {

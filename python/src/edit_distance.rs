@@ -45,7 +45,7 @@ pub fn edit_distances<'py>(
         None => EditDistance::new(),
     };
     let operations = entries(&a, &b);
-    let found = call(py, EDIT_DISTANCE, operations, move || {
+    let distances = call(py, EDIT_DISTANCE, operations, move || {
         let distances = options.edit_distances(&devices, &a, &b)?;
         let signed = |distance| match distance {
             ABOVE_LIMIT => -1,
@@ -53,7 +53,7 @@ pub fn edit_distances<'py>(
         };
         Ok(distances.mapv(signed))
     })?;
-    Ok(found.into_pyarray(py))
+    Ok(distances.into_pyarray(py))
 }
 
 /// Returns the number of entries of all tables.

@@ -24,7 +24,7 @@ use crate::scalar;
 const GEMM: &str = "gemm";
 
 /// The matrices and options of a call.
-struct Product<'a, 'py> {
+struct GemmCall<'a, 'py> {
     a: Argument<'py>,
     b: Argument<'py>,
     /// Written.
@@ -91,7 +91,7 @@ pub fn gemm<'py>(
             PyTuple::new(py, c.shape())?
         )));
     }
-    let product = Product {
+    let product = GemmCall {
         a,
         b,
         c: &c,
@@ -157,13 +157,13 @@ fn in_range<S: gridstride::Number>(name: &str, number: f64) -> PyResult<S> {
 }
 
 /// Chooses the dtype of C: that of the factors, or that of the sums.
-fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_factors_of<T>(py: Python<'_>, product: GemmCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar<Sum: Number> + ResultIn<T>,
 {
     let Ok(array) = product.c.cast::<PyUntypedArray>() else {
-        let found = product.c.get_type().name()?;
-        let message = format!("{GEMM}: c is a {found}, not a numpy array");
+        let type_name = product.c.get_type().name()?;
+        let message = format!("{GEMM}: c is a {type_name}, not a numpy array");
         return Err(PyTypeError::new_err(message));
     };
     let c = Argument::new(GEMM, "c", array.as_any())?;
@@ -176,7 +176,7 @@ where
     Err(c.wrong_dtype(&[<T as Number>::NAME, <T::Sum as Number>::NAME]))
 }
 
-fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_result_of<T, C>(py: Python<'_>, mut product: GemmCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
@@ -184,7 +184,7 @@ where
     by_axes!(GEMM, product, compute::<T, C>(py))
 }
 
-fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn compute<T, C, DA, DB>(py: Python<'_>, product: GemmCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,

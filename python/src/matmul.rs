@@ -18,7 +18,7 @@ use crate::products::{DTYPES, MATMUL, by_axes, multiplications, require_dtype};
 use crate::resident::{self, resident};
 
 /// The factors and options of a product.
-struct Product<'a, 'py> {
+struct MatMulCall<'a, 'py> {
     a: Argument<'py>,
     b: Argument<'py>,
     /// The dtype of the result.
@@ -45,13 +45,15 @@ pub fn matmul<'py>(
     let dtype = dtype.map(|dtype| PyArrayDescr::new(py, dtype));
     let dtype = dtype.transpose()?;
     let arguments = [("a", Some(a)), ("b", Some(b)), ("out", out)];
-    if let Some((place, [a, b, to])) = resident(py, MATMUL, arguments, device.as_ref(), stream)? {
-        let product = resident::matmul::Product {
+    if let Some((place, [a, b, resident_out])) =
+        resident(py, MATMUL, arguments, device.as_ref(), stream)?
+    {
+        let product = resident::matmul::DeviceMatMulCall {
             place,
             a: a.expect("given"),
             b: b.expect("given"),
             dtype,
-            out: to.zip(out),
+            out: resident_out.zip(out),
             options,
         };
         return resident::matmul::matmul(py, product);
@@ -69,7 +71,7 @@ pub fn matmul<'py>(
     });
     let (mut a, mut b) = (a?, b?);
     promote(&mut [&mut a, &mut b], &DTYPES)?;
-    let product = Product {
+    let product = MatMulCall {
         a,
         b,
         dtype,
@@ -85,7 +87,7 @@ pub fn matmul<'py>(
 }
 
 /// Chooses the dtype of the result: that of `out`, or the `dtype`, or that of the sums.
-fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_factors_of<T>(py: Python<'_>, product: MatMulCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar<Sum: Number> + ResultIn<T>,
 {
@@ -101,7 +103,7 @@ where
     }
 }
 
-fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_result_of<T, C>(py: Python<'_>, mut product: MatMulCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,
@@ -110,7 +112,7 @@ where
     by_axes!(MATMUL, product, compute::<T, C>(py))
 }
 
-fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn compute<T, C, DA, DB>(py: Python<'_>, product: MatMulCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Scalar + ResultIn<C>,
     C: Number + gridstride::Number,

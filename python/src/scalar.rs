@@ -17,7 +17,7 @@ pub fn float(
     otherwise: &str,
 ) -> PyResult<f64> {
     let what = match number.extract::<f64>() {
-        Ok(found) if !is_rounded(number)? => return Ok(found),
+        Ok(float) if !is_rounded(number)? => return Ok(float),
         Ok(_) => "which float64 would round: convert it to float if that is meant",
         Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => {
             "which is beyond the range of float64"

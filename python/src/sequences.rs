@@ -155,7 +155,7 @@ impl<'py> FromPyObject<'_, 'py> for AlphabetArgument {
             return Ok(AlphabetArgument(alphabet.get().0.clone()));
         }
         let named = object.extract::<&str>().ok();
-        let found = named.and_then(NamedAlphabet::of_name).ok_or_else(|| {
+        let alphabet = named.and_then(NamedAlphabet::of_name).ok_or_else(|| {
             let names: Vec<_> = NamedAlphabet::ALL.iter().map(|name| name.name()).collect();
             let message = format!(
                 "alphabet is {}, but possible are {} and an Alphabet",
@@ -164,7 +164,7 @@ impl<'py> FromPyObject<'_, 'py> for AlphabetArgument {
             );
             PyValueError::new_err(message)
         })?;
-        Ok(AlphabetArgument(found.into()))
+        Ok(AlphabetArgument(alphabet.into()))
     }
 }
 

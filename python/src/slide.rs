@@ -142,11 +142,11 @@ fn nearest_of<'py, T: Number + Component>(
 ) -> PyResult<Nearest<'py>> {
     let (queries, database) = (queries.read::<T>(None)?, database.read::<T>(None)?);
     let operations = queries.len() * database.sequences();
-    let found = call(py, SLIDE_NEAREST, operations, move || {
+    let neighbours = call(py, SLIDE_NEAREST, operations, move || {
         let (queries, database) = (queries.windows()?, database.windows()?);
         options.slide_nearest(&devices, queries, database, k)
     })?;
-    Ok(arrays(py, found))
+    Ok(arrays(py, neighbours))
 }
 
 /// An argument of sequences of windows.

@@ -63,10 +63,10 @@ impl PySummaries {
         let (names, methods) = methods.read(py, AGG)?;
         let summaries = self.summaries.clone();
         let ddof = not_negative(AGG, "ddof", ddof)?;
-        let found = call(py, AGG, self.operations(), move || {
+        let aggregates = call(py, AGG, self.operations(), move || {
             summaries.columns(&methods, ddof)
         });
-        buckets(py, found?, &names, self.frame.clone_ref(py))
+        buckets(py, aggregates?, &names, self.frame.clone_ref(py))
     }
 }
 

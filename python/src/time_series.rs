@@ -101,11 +101,11 @@ pub fn aggregate<'py>(
     )?;
     let options = options(frame.unit.as_deref())?;
     let devices = Devices::of(py, device);
-    let found = match points {
+    let aggregates = match points {
         Points::F32(points) => aggregate_of(py, options, points, devices),
         Points::F64(points) => aggregate_of(py, options, points, devices),
     };
-    buckets(py, found?, &names, frame)
+    buckets(py, aggregates?, &names, frame)
 }
 
 fn aggregate_of<T: Number + Value>(
@@ -178,12 +178,12 @@ pub fn in_unit<'py>(ticks: Bound<'py, PyAny>, unit: Option<&str>) -> PyResult<Bo
 /// Returns the buckets of the host.
 pub fn buckets<'py>(
     py: Python<'py>,
-    found: Aggregates,
+    aggregates: Aggregates,
     names: &[String],
     frame: Frame,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let offsets = offsets_of(py, found.offsets());
-    let (starts, columns) = found.into_parts();
+    let offsets = offsets_of(py, aggregates.offsets());
+    let (starts, columns) = aggregates.into_parts();
     let starts = in_unit(starts.into_pyarray(py).into_any(), frame.unit.as_deref())?;
     let columns = columns
         .into_iter()
@@ -198,11 +198,11 @@ fn columns_of<'py>(
     names: &[String],
     columns: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
+    let dictionary = PyDict::new(py);
     for (name, column) in names.iter().zip(columns) {
-        found.set_item(name, column)?;
+        dictionary.set_item(name, column)?;
     }
-    Ok(found)
+    Ok(dictionary)
 }
 
 pub fn offsets_of<'py>(py: Python<'py>, offsets: &[usize]) -> Bound<'py, PyArray1<i64>> {
@@ -268,10 +268,10 @@ pub fn round_timestamps<'py>(
         let arguments = [("timestamps", Some(timestamps)), ("out", out)];
         let unit = Unit::new(ROUND, None);
         let (every, origin) = (unit.span(every)?, unit.point(origin)?);
-        if let Some((place, [timestamps, to])) =
+        if let Some((place, [timestamps, resident_out])) =
             resident(py, ROUND, arguments, device.as_ref(), stream)?
         {
-            let (timestamps, out) = (timestamps.expect("given"), to.zip(out));
+            let (timestamps, out) = (timestamps.expect("given"), resident_out.zip(out));
             return resident::time_series::round(py, &place, timestamps, every, origin, out);
         }
     }
@@ -342,10 +342,10 @@ pub fn bucket_counts<'py>(
     let devices = Devices::of(py, device);
     let ticks = times.ticks;
     let operations = ticks.view().len() as f64;
-    let found = call(py, COUNTS, operations, move || {
+    let buckets = call(py, COUNTS, operations, move || {
         time_series::bucket_counts(&devices, ticks.view(), every, origin)
     })?;
-    let counts = found.counts.mapv(i64::from);
-    let starts = in_unit(found.starts.into_pyarray(py).into_any(), unit)?;
+    let counts = buckets.counts.mapv(i64::from);
+    let starts = in_unit(buckets.starts.into_pyarray(py).into_any(), unit)?;
     Ok((starts, counts.into_pyarray(py)))
 }

@@ -182,7 +182,7 @@ unsafe fn copies_to(input: DeviceSliceMut<u32>, to: u32) {
     unsafe { async_copy::copy::<16>(target, input.address(0).cast(), true) };
 }
 
-/// What [`group`] does wrong.
+/// The mistakes of [`group`].
 const STARTS_LATE: u32 = 1;
 const STAYS_AWAY: u32 = 2;
 const DISAGREES: u32 = 3;
@@ -224,7 +224,7 @@ unsafe fn group(mistake: u32) {
     }
 }
 
-/// What [`barriers`] does wrong.
+/// The mistakes of [`barriers`].
 const NOT_INITIALISED: u32 = 1;
 const ARRIVES_TWICE: u32 = 2;
 const NO_MAP: u32 = 3;

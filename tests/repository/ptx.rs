@@ -419,7 +419,7 @@ fn barriers_of_the_time_series_are_neither_copied_nor_lost() {
     let of_sum = self::written("primitives/src/block.rs");
     let of_short = written("reduce.rs") + written("short.rs");
     let of_reduce = of_short + written("long.rs") + of_join;
-    // Those of the functions in percentiles/block.rs, in the order of the file.
+    // Barriers of the functions in percentiles/block.rs, in the order of the file.
     let (cleared, extent, chosen) = (1, 2, of_sum + 1);
     let narrowed = 1 + chosen;
     let selected = narrowed + 2 * extent;
@@ -509,7 +509,7 @@ fn barriers_of_the_tests_of_cuda_std_are_those_of_the_source() {
         .enumerate()
     {
         for entry in &summary.entries {
-            // Those of warp groups and of tiles, which not every architecture has.
+            // Barriers of warp groups and of tiles, which not every architecture has.
             let in_some = |entry: &str| match entry {
                 "copied_tile" | "summed_tiles" => 1,
                 // Two of the cluster, of an arrival and a wait each.

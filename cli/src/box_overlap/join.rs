@@ -128,7 +128,7 @@ impl Join {
             let record = self.set2.next()?;
             row_text.clear();
             add_cells(&mut row_text, &record, 0..record.count(), delimiter);
-            let found = slice.overlaps.row(i);
+            let overlaps = slice.overlaps.row(i);
             let mut add = |numbers: &[usize], joined: &[u8]| {
                 for &each in numbers {
                     text.extend_from_slice(number.format(each).as_bytes());
@@ -143,7 +143,7 @@ impl Join {
                     false => self.out.write_all(&mem::take(text)),
                 }
             };
-            for &index in &found {
+            for &index in &overlaps {
                 let index = index as usize;
                 let numbers: &[usize] = match self.kind {
                     JoinKind::Pairs => &[index, row],
@@ -151,7 +151,7 @@ impl Join {
                 };
                 add(numbers, self.cells.texts.get(index))?;
             }
-            if found.is_empty() && self.kind == JoinKind::Left {
+            if overlaps.is_empty() && self.kind == JoinKind::Left {
                 add(&[], &vec![delimiter; self.cells.columns.len()])?;
             }
         }

@@ -110,12 +110,12 @@ fn run_in<T: Component>(
     if let Some(k) = args.nearest {
         search::check(args, &rows, devices, k)?;
         let out = args.out.as_deref().map(OutputFile::create).transpose()?;
-        let found = timed(&mut times.computing, || {
+        let neighbours = timed(&mut times.computing, || {
             phase("searching", || search::nearest(args, &rows, devices, k))
         })?;
-        nearest.add_found(&found);
+        nearest.add_neighbours(&neighbours);
         timed(&mut times.writing, || {
-            out.map_or(Ok(()), |out| write_nearest(out, &names, &found))
+            out.map_or(Ok(()), |out| write_nearest(out, &names, &neighbours))
         })?;
         return show(args, &rows, &names, devices, &nearest, start, times);
     }

@@ -71,8 +71,8 @@ impl Nearest {
     }
 
     /// Adds pairs of rows and the nearest other rows, N×k.
-    pub fn add_found(&mut self, found: &distances::Nearest) {
-        for ((row, place), &distance) in found.distances.indexed_iter() {
+    pub fn add_neighbours(&mut self, neighbours: &distances::Nearest) {
+        for ((row, place), &distance) in neighbours.distances.indexed_iter() {
             self.count += 1;
             self.sum += distance;
             self.least = self.least.min(distance);
@@ -80,7 +80,7 @@ impl Nearest {
             self.pairs.push(Near {
                 distance,
                 row,
-                column: found.indices[(row, place)] as usize,
+                column: neighbours.indices[(row, place)] as usize,
                 rank: Some(place + 1),
             });
             if self.pairs.len() > 2 * SHOWN {

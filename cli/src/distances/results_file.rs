@@ -55,17 +55,17 @@ impl ResultsFile {
 
 /// Writes and publishes a table of the nearest rows: a line for each row and each of its nearest
 /// rows.
-pub fn write_nearest(mut table: OutputFile, names: &Names, found: &Nearest) -> Result<()> {
+pub fn write_nearest(mut table: OutputFile, names: &Names, neighbours: &Nearest) -> Result<()> {
     table.write_all(b"row\trank\tother\tdistance\n")?;
-    let (rows, k) = found.distances.dim();
+    let (rows, k) = neighbours.distances.dim();
     let together = (TOGETHER / k.max(1)).max(1);
     let text = |i: usize| {
         let mut text = Vec::new();
         for row in i * together..rows.min((i + 1) * together) {
             let mut name = Vec::new();
             add_name(&mut name, &names.rows.name(row));
-            let indices = found.indices.row(row);
-            let pairs = indices.into_iter().zip(found.distances.row(row));
+            let indices = neighbours.indices.row(row);
+            let pairs = indices.into_iter().zip(neighbours.distances.row(row));
             for (rank, (&other, distance)) in (1..).zip(pairs) {
                 text.extend_from_slice(&name);
                 write!(text, "\t{rank}\t").expect("memory takes all");

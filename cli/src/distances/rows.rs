@@ -104,8 +104,8 @@ fn require_finite<T: Number>(path: &Path, rows: ArrayView2<T>) -> Result<()> {
         let place = row.iter().position(|number| !number.to_f64().is_finite())?;
         Some((i, place, row[place]))
     };
-    let found = (0..rows.nrows()).into_par_iter().find_map_first(wrong);
-    if let Some((i, j, number)) = found {
+    let first = (0..rows.nrows()).into_par_iter().find_map_first(wrong);
+    if let Some((i, j, number)) = first {
         bail!(
             "{}: row {i}, column {j} is {number:?}: distances need finite numbers",
             path.display()

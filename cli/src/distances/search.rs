@@ -61,23 +61,23 @@ pub fn nearest<T: Component>(
     let finds_own = rows.other.is_none();
     let k = k + usize::from(finds_own);
     let sequences = first.sequences(0..first.len());
-    let mut found = match (sequences, second.sequences(0..second.len())) {
+    let mut neighbours = match (sequences, second.sequences(0..second.len())) {
         (Some(queries), Some(database)) => {
             with.slide_nearest(devices, queries.windows()?, database.windows()?, k)?
         }
         _ => with.nearest(devices, first.view(), second.view(), k)?,
     };
     if finds_own {
-        remove_own(&mut found);
+        remove_own(&mut neighbours);
     }
-    Ok(found)
+    Ok(neighbours)
 }
 
 /// Leaves the nearest other rows of each row, one fewer than before.
-fn remove_own(found: &mut Nearest) {
-    let pairs = found.indices.outer_iter_mut();
+fn remove_own(neighbours: &mut Nearest) {
+    let pairs = neighbours.indices.outer_iter_mut();
     for (row, (mut indices, mut distances)) in
-        pairs.zip(found.distances.outer_iter_mut()).enumerate()
+        pairs.zip(neighbours.distances.outer_iter_mut()).enumerate()
     {
         // Behind as many equal rows as were asked for, a row does not find itself. Then the last one
         // is too many.
@@ -88,9 +88,9 @@ fn remove_own(found: &mut Nearest) {
             distances[column] = distances[column + 1];
         }
     }
-    let k = found.indices.ncols() - 1;
-    found.indices.slice_collapse(s![.., ..k]);
-    found.distances.slice_collapse(s![.., ..k]);
+    let k = neighbours.indices.ncols() - 1;
+    neighbours.indices.slice_collapse(s![.., ..k]);
+    neighbours.distances.slice_collapse(s![.., ..k]);
 }
 
 #[cfg(test)]
@@ -105,11 +105,11 @@ mod tests {
     #[test]
     fn equal_rows_find_each_other() {
         let rows = array![[1.0], [1.0], [4.0], [1.0], [1.0]];
-        let mut found = nearest(&Device::cpu(), rows.view(), rows.view(), 3).unwrap();
-        remove_own(&mut found);
+        let mut neighbours = nearest(&Device::cpu(), rows.view(), rows.view(), 3).unwrap();
+        remove_own(&mut neighbours);
         let expected = array![[1, 3], [0, 3], [0, 1], [0, 1], [0, 1]];
-        assert_eq!(found.indices, expected);
+        assert_eq!(neighbours.indices, expected);
         let expected = array![[0.0, 0.0], [0.0, 0.0], [3.0, 3.0], [0.0, 0.0], [0.0, 0.0]];
-        assert_eq!(found.distances, expected);
+        assert_eq!(neighbours.distances, expected);
     }
 }

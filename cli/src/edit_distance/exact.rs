@@ -20,15 +20,15 @@ pub fn edit_distances(devices: &[Device], pairs: &Pairs) -> Result<Vec<f64>> {
     let mut distances = pairs.room()?;
     // With two files, all sequences are in order.
     if let Some(b) = &pairs.b {
-        let found = edit_distance::edit_distances(devices, &pairs.a.sequences, &b.sequences)?;
-        distances.extend(found.iter().map(|&distance| f64::from(distance)));
+        let edits = edit_distance::edit_distances(devices, &pairs.a.sequences, &b.sequences)?;
+        distances.extend(edits.iter().map(|&distance| f64::from(distance)));
         return Ok(distances);
     }
     while distances.len() < count {
         let chunk = distances.len()..end_of_chunk(pairs, distances.len());
         let [a, b] = copied(pairs, chunk)?;
-        let found = edit_distance::edit_distances(devices, &a, &b)?;
-        distances.extend(found.iter().map(|&distance| f64::from(distance)));
+        let edits = edit_distance::edit_distances(devices, &a, &b)?;
+        distances.extend(edits.iter().map(|&distance| f64::from(distance)));
     }
     Ok(distances)
 }

@@ -51,7 +51,7 @@ pub struct Run<'a> {
 #[derive(Serialize)]
 pub struct Summary<'a> {
     #[serde(flatten)]
-    found: Shown<'a>,
+    shown: Shown<'a>,
     pairs: usize,
     letters: u64,
     /// None without pairs.
@@ -108,7 +108,7 @@ impl<'a> Summary<'a> {
         let shown = |path: &Path| path.display().to_string();
         let exact = milliseconds(times.exact);
         Summary {
-            found: match run.outcome {
+            shown: match run.outcome {
                 Outcome::One(comparison) => one(args, pairs, comparison),
                 Outcome::Grid(grid) => Shown::Grid { grid },
             },
@@ -164,7 +164,7 @@ impl report::Summary for Summary<'_> {
             Some(value) => format!("{value:.4}"),
             None => "undefined".into(),
         };
-        match &self.found {
+        match &self.shown {
             Shown::Grid { grid } => write_grid(text, grid)?,
             Shown::One { first_pairs, .. } => write_pairs(text, first_pairs, self.pairs)?,
         }
@@ -189,7 +189,7 @@ impl report::Summary for Summary<'_> {
             windows,
             seed,
             ..
-        } = &self.found
+        } = &self.shown
         {
             writeln!(
                 text,

@@ -15,7 +15,7 @@ use super::args::Args;
 use super::factors::Factors;
 
 /// C, and how long calls took from matrices of the host to C there.
-pub struct Product<T: Real> {
+pub struct TimedProduct<T: Real> {
     pub c: Array2<T::Sum>,
     pub times: Vec<Duration>,
     /// The same between matrices in the device's memory: of one GPU or simulator, without a limit
@@ -40,7 +40,7 @@ pub fn multiply<T: Real>(
     devices: &[Device],
     factors: &Factors<T>,
     args: &Args,
-) -> Result<Product<T>> {
+) -> Result<TimedProduct<T>> {
     let (a, b, repeat) = (factors.a.view(), factors.b.view(), args.repeat());
     let measured_there = match devices {
         [device] if device.kind() != DeviceKind::Cpu && args.devices.memory.is_none() => {
@@ -66,7 +66,7 @@ pub fn multiply<T: Real>(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(Product { c, times, resident })
+    Ok(TimedProduct { c, times, resident })
 }
 
 fn multiply_there<T: Real>(

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::args::Args;
 use super::factors::{Factor, Factors};
-use super::multiplying::{Product, operations};
+use super::multiplying::{TimedProduct, operations};
 use crate::common::device_summary::DeviceSummary;
 use crate::common::number_type::NumberType;
 
@@ -31,7 +31,7 @@ pub struct Run<'a, T: Real> {
     pub args: &'a Args,
     pub factors: &'a Factors<T>,
     pub devices: &'a [Device],
-    pub product: &'a Product<T>,
+    pub product: &'a TimedProduct<T>,
     pub checked: &'a Checked,
     pub times: Times,
 }
@@ -191,7 +191,7 @@ impl report::Summary for Summary {
             false => writeln!(text, "from and to the host's memory: {calls}")?,
             true => writeln!(text, "in the host's memory: {calls}")?,
         }
-        writeln!(text, "{}", found(&self.check, rows))?;
+        writeln!(text, "{}", check_text(&self.check, rows))?;
         report::add_files(text, &[("product", &self.out)]);
         let matrices = match self.is_read {
             true => "reading the matrices",
@@ -210,7 +210,7 @@ impl report::Summary for Summary {
 }
 
 /// Returns the result of the check as text.
-fn found(checked: &Checked, m: usize) -> String {
+fn check_text(checked: &Checked, m: usize) -> String {
     let Checked {
         rows,
         share,

@@ -260,7 +260,7 @@ impl<T: Entry> Sketches<'_, T> {
                 self.sketch(name_of(start))
             }
             Output::Sketches(sketches) => {
-                // Those of the windows before come first.
+                // Sketches of the windows before come first.
                 self.finish_session()?;
                 // Of strides above the width, some letters are in no window.
                 self.pushed += sketches.nrows() as u64 * stride.min(width);

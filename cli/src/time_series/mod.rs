@@ -101,7 +101,7 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
     })?;
     // A missing value is no point.
     let column = timed(&mut times.grouping, || series.points.column(0));
-    let found = timed(&mut times.aggregating, || {
+    let aggregates = timed(&mut times.aggregating, || {
         phase("aggregating", || {
             args.aggregation(every, origin).aggregate_series(
                 &devices,
@@ -111,7 +111,7 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
             )
         })
     });
-    let found = found.map_err(|error| match error {
+    let aggregates = aggregates.map_err(|error| match error {
         gridstride::Error::Allocation { .. } if args.fill.is_some() => {
             let count = filled_buckets(&column, every.nanoseconds, origin);
             Error::new(error).context(format!(
@@ -122,12 +122,12 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
     })?;
     if let Some(file) = &mut out {
         timed(&mut times.writing, || {
-            results::write(file, &series, &found, args.time_format)
+            results::write(file, &series, &aggregates, args.time_format)
         })?;
     }
     if let Some(mut file) = plot {
         timed(&mut times.plotting, || {
-            let draw = || plot::draw(&source, every, &series, &found);
+            let draw = || plot::draw(&source, every, &series, &aggregates);
             let text = phase("plotting", draw)?;
             file.write_picture(&text)?;
             file.publish()
@@ -146,7 +146,7 @@ fn aggregate(args: &Args, path: &Path, every: &Every) -> Result<()> {
         unit,
         rounded,
         devices: &devices,
-        found: &found,
+        aggregates: &aggregates,
         times,
         elapsed: start.elapsed(),
     }))

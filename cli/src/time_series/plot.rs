@@ -87,16 +87,16 @@ impl Axis {
 /// One series of a result.
 struct Drawn<'a> {
     points: &'a Points,
-    found: &'a Aggregates,
+    aggregates: &'a Aggregates,
     every: &'a Every,
     times: &'a Range<i64>,
     series: usize,
 }
 
 /// Draws the series, of more than [`SERIES`] the first ones, as SVG.
-pub fn draw(source: &str, every: &Every, all: &Series, found: &Aggregates) -> Result<String> {
+pub fn draw(source: &str, every: &Every, all: &Series, aggregates: &Aggregates) -> Result<String> {
     let points = &all.points;
-    let strips = strips(found.methods());
+    let strips = strips(aggregates.methods());
     let count = points.series_count().min(SERIES);
     let name = points.names.as_ref().map_or(0, |_| NAME);
     let of_series = name + PANEL + STRIP * (strips.len() as u32 - 1) + BELOW;
@@ -106,12 +106,12 @@ pub fn draw(source: &str, every: &Every, all: &Series, found: &Aggregates) -> Re
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         area.fill(&WHITE)?;
         let (head, mut rest) = area.split_vertically(TITLE);
-        let times = times(every, points, found, count);
+        let times = times(every, points, aggregates, count);
         draw_title(&head, source, every, points, times.as_ref())?;
         for series in 0..times.as_ref().map_or(0, |_| count) {
             let drawn = Drawn {
                 points,
-                found,
+                aggregates,
                 every,
                 times: times.as_ref().expect("there are points"),
                 series,
@@ -154,13 +154,18 @@ fn strips(methods: &[Method]) -> Vec<Strip> {
 }
 
 /// From the first to the last time that is drawn, if there is one.
-fn times(every: &Every, points: &Points, found: &Aggregates, count: usize) -> Option<Range<i64>> {
+fn times(
+    every: &Every,
+    points: &Points,
+    aggregates: &Aggregates,
+    count: usize,
+) -> Option<Range<i64>> {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     for &time in &points.timestamps[..points.offsets[count]] {
         (first, last) = (first.min(time), last.max(time));
     }
-    let starts = found.starts();
-    for bucket in 0..found.offsets()[count] {
+    let starts = aggregates.starts();
+    for bucket in 0..aggregates.offsets()[count] {
         let start = starts[bucket];
         let end = start.saturating_add(every.nanoseconds);
         (first, last) = (first.min(start), last.max(end));
@@ -293,7 +298,7 @@ impl Drawn<'_> {
             entry("points", POINTS, false)?;
         }
         for &i in &strip.columns {
-            entry(&self.found.methods()[i].to_string(), color(i), true)?;
+            entry(&self.aggregates.methods()[i].to_string(), color(i), true)?;
         }
         Ok(())
     }
@@ -322,8 +327,8 @@ impl Drawn<'_> {
 
     /// A column of the result.
     fn lines(&self, column: usize) -> Vec<Vec<Place>> {
-        let (starts, numbers) = (self.found.starts(), self.found.column(column));
-        let buckets = self.found.series(self.series);
+        let (starts, numbers) = (self.aggregates.starts(), self.aggregates.column(column));
+        let buckets = self.aggregates.series(self.series);
         let places = buckets.map(|bucket| (starts[bucket], numbers[bucket]));
         thinned::lines(self.times, COLUMNS, self.every.nanoseconds, places)
     }

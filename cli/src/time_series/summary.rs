@@ -49,7 +49,7 @@ pub struct Run<'a> {
     /// Number of values that were rounded.
     pub rounded: u64,
     pub devices: &'a [Device],
-    pub found: &'a Aggregates,
+    pub aggregates: &'a Aggregates,
     pub times: Times,
     /// From the first text to the buckets on the disk.
     pub elapsed: Duration,
@@ -105,15 +105,15 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(bucket: usize, series: &Series, found: &Aggregates) -> Bucket {
-        let start = found.starts()[bucket];
-        let name = |names: &Vec<String>| names[series_of(found, bucket)].clone();
+    fn new(bucket: usize, series: &Series, aggregates: &Aggregates) -> Bucket {
+        let start = aggregates.starts()[bucket];
+        let name = |names: &Vec<String>| names[series_of(aggregates, bucket)].clone();
         Bucket {
             series: series.points.names.as_ref().map(name),
             column: series.columns.as_ref().map(name),
             timestamp: timestamp(start).to_string(),
             timestamp_ns: start,
-            values: found
+            values: aggregates
                 .columns()
                 .iter()
                 .map(|column| column[bucket])
@@ -125,10 +125,10 @@ impl Bucket {
 impl Summary {
     pub fn new(run: &Run) -> Summary {
         let (points, column) = (&run.series.points, run.column);
-        let (found, times, count) = (run.found, &run.times, column.values.len());
+        let (aggregates, times, count) = (run.aggregates, &run.times, column.values.len());
         let first = || {
-            let shown = 0..found.len().min(SHOWN);
-            let bucket = |bucket| Bucket::new(bucket, run.series, found);
+            let shown = 0..aggregates.len().min(SHOWN);
+            let bucket = |bucket| Bucket::new(bucket, run.series, aggregates);
             shown.map(bucket).collect()
         };
         let shown = |path: &Path| path.display().to_string();
@@ -146,10 +146,14 @@ impl Summary {
             // They are in order, unless they were to be sorted.
             first_timestamp: text(column.timestamps.iter().min()),
             last_timestamp: text(column.timestamps.iter().max()),
-            buckets: found.len(),
+            buckets: aggregates.len(),
             every: run.every.text.clone(),
             every_ns: run.every.nanoseconds,
-            methods: found.methods().iter().map(ToString::to_string).collect(),
+            methods: aggregates
+                .methods()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             out: run.args.out.as_deref().map(shown),
             plot: run.args.plot.as_deref().map(shown),
             devices: DeviceSummary::all(run.devices),

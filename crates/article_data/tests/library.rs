@@ -21,7 +21,7 @@ fn pairs_of_the_article() {
     assert_eq!(pairs.slice(s![..5, ..]), first);
 }
 
-/// What V0 of the article computes with its tables, run by Python 3.13 and numpy 2.4.
+/// The results of V0 of the article with its tables, run by Python 3.13 and numpy 2.4.
 #[test]
 fn sketches_of_the_article() {
     let [letters, places, dim] = SIZES;

@@ -222,7 +222,7 @@ fn said(error: ReadHeaderError) -> anyhow::Error {
             anyhow!("the file ends within its header: copy or download it again")
         }
         ReadHeaderError::Io(error) => error.into(),
-        // What it says itself has several lines.
+        // The message of the reader has several lines.
         ReadHeaderError::Parse(ParseHeaderError::DictParse(_)) => {
             anyhow!("it is not an NPY file: the header is not a dictionary as Python writes it")
         }

@@ -153,7 +153,7 @@ impl Case {
         let arguments: Vec<_> = arguments.chain(options.iter().cloned()).collect();
         let mut summary = program.json(&arguments);
         if program.0 == "devices" {
-            // Those that are on any machine.
+            // The devices that every machine has.
             summary["devices"].as_array_mut().unwrap().truncate(2);
             summary["devices"][0]["name"] = MASK.into();
         } else {

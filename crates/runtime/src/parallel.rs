@@ -48,11 +48,11 @@ fn find_in<T: Send>(
     let (lowest, first) = (AtomicUsize::new(tasks), Mutex::new(None));
     run(tasks, &|number| {
         if number < lowest.load(Ordering::Relaxed)
-            && let Some(found) = task(number)
+            && let Some(result) = task(number)
         {
             let mut first = lock(&first);
             if number < lowest.fetch_min(number, Ordering::Relaxed) {
-                *first = Some(found);
+                *first = Some(result);
             }
         }
     });

@@ -26,7 +26,7 @@ mod view;
 pub use alphabet::{Alphabet, Encoded, NamedAlphabet, Unknown};
 pub use device::DeviceSequences;
 pub use host::{Codes, Sequences};
-// What kernels read sequences by: it may change in any release.
+// Kernels read sequences through these items, which may change in any release.
 #[doc(hidden)]
 pub use device::SequenceBuffers;
 #[doc(hidden)]

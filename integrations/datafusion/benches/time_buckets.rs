@@ -148,7 +148,7 @@ async fn session(args: &Args) -> Result<SessionContext> {
     Ok(ctx)
 }
 
-/// What all ways of computing agree on: buckets, points, and the sum of all means.
+/// The figures in which all ways of computing agree: buckets, points, and the sum of all means.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buckets {
     buckets: usize,

@@ -114,8 +114,8 @@ impl Visit for Entries {
 impl GridstrideConfig {
     /// Returns the options of a session, or the defaults if the session lacks them.
     pub fn of(options: &ConfigOptions) -> GridstrideConfig {
-        let found = options.extensions.get::<GridstrideConfig>();
-        found.cloned().unwrap_or_default()
+        let config = options.extensions.get::<GridstrideConfig>();
+        config.cloned().unwrap_or_default()
     }
 }
 

@@ -114,9 +114,9 @@ pub(crate) fn two_tables<'a>(
 /// If there is no such column, or several tables have one.
 pub(crate) fn find_column(function: &str, schema: &DFSchema, name: &str) -> Result<Column> {
     let (table, field) = match schema.qualified_fields_with_unqualified_name(name)[..] {
-        [found] => found,
+        [field] => field,
         _ => match schema.qualified_field_from_column(&Column::from_qualified_name(name)) {
-            Ok(found) => found,
+            Ok(field) => field,
             Err(error) => return Err(error.context(format!("{function}: the column '{name}'"))),
         },
     };

@@ -76,7 +76,7 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Vec<Ladder>> {
             &random
         }
     };
-    // Those of the article, whatever the seed of the letters is.
+    // The tables of the article, whatever the seed of the letters is.
     let [hashes, signs] =
         article_data::sketch::tables(LETTERS, TUPLE, DIM, article_data::sketch::SEED);
     let tables = Tables::new(hashes.view(), signs.view(), DIM)?;

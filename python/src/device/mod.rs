@@ -126,9 +126,10 @@ impl<'py> FromPyObject<'_, 'py> for Devices {
             return Ok(Devices(vec![device]));
         }
         let refuse = |object: &Bound<'py, PyAny>| {
-            let found = object.get_type();
-            let message =
-                format!("device is {found}, but has to be a Device, its name, or several of them");
+            let type_name = object.get_type();
+            let message = format!(
+                "device is {type_name}, but has to be a Device, its name, or several of them"
+            );
             PyTypeError::new_err(message)
         };
         let Ok(items) = object.try_iter() else {

@@ -76,7 +76,7 @@ pub fn grouped<L: Labels>(parts: &[L], order: Order) -> Groups {
             start += part.len();
         }
         let hasher = RandomState::with_seeds(1, 2, 3, 4);
-        let found = jobs
+        let groups = jobs
             .into_par_iter()
             .map(|(part, range, start, codes)| {
                 let distinct = distinct(part, range, start, codes, &hasher);
@@ -84,7 +84,7 @@ pub fn grouped<L: Labels>(parts: &[L], order: Order) -> Groups {
             })
             .collect::<Vec<_>>();
         let mut all = Distinct::default();
-        let maps = found.iter().map(|(local, _)| {
+        let maps = groups.iter().map(|(local, _)| {
             let labels = local.labels.iter().zip(&local.firsts);
             let codes = labels.map(|(&label, &first)| all.code(&hasher, label, first));
             codes.collect::<Vec<_>>()
@@ -101,7 +101,7 @@ pub fn grouped<L: Labels>(parts: &[L], order: Order) -> Groups {
             }
             firsts = sorted.iter().map(|&code| firsts[code as usize]).collect();
         }
-        found
+        groups
             .into_par_iter()
             .zip(maps)
             .for_each(|((_, codes), map)| {
@@ -154,7 +154,7 @@ fn distinct<'a, L: Labels>(
     codes: &mut [u32],
     hasher: &RandomState,
 ) -> Distinct<L::Label<'a>> {
-    let mut found = Distinct::default();
+    let mut distinct = Distinct::default();
     let mut latest = 0;
     // Guesses that have been right, less those that have been wrong.
     let mut luck = 64;
@@ -162,7 +162,7 @@ fn distinct<'a, L: Labels>(
         let label = labels.get(index);
         if luck > 0 {
             // Often a series comes as a whole, or a point of each series in turn.
-            let next = if latest + 1 < found.labels.len() {
+            let next = if latest + 1 < distinct.labels.len() {
                 latest + 1
             } else {
                 0
@@ -170,7 +170,7 @@ fn distinct<'a, L: Labels>(
             let guesses = [latest, next];
             let guess = guesses
                 .into_iter()
-                .find(|&guess| found.labels.get(guess) == Some(&label));
+                .find(|&guess| distinct.labels.get(guess) == Some(&label));
             luck = (luck + if guess.is_some() { 1 } else { -1 }).min(64);
             if let Some(guess) = guess {
                 latest = guess;
@@ -178,8 +178,8 @@ fn distinct<'a, L: Labels>(
                 continue;
             }
         }
-        latest = found.code(hasher, label, start + offset) as usize;
+        latest = distinct.code(hasher, label, start + offset) as usize;
         *code = latest as u32;
     }
-    found
+    distinct
 }

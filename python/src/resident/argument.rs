@@ -74,16 +74,16 @@ pub fn resident<'py, const N: usize>(
     device: Option<&Devices>,
     stream: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Option<(Place, [Option<DeviceArgument>; N])>> {
-    let mut found = Vec::with_capacity(N);
+    let mut on_device = Vec::with_capacity(N);
     let mut host = None;
     for (name, object) in arguments {
         let Some(object) = object else { continue };
         match Location::of(object)? {
-            Some(location) => found.push((name, location)),
+            Some(location) => on_device.push((name, location)),
             None => host = Some(name),
         }
     }
-    let Some((first, location)) = found.first() else {
+    let Some((first, location)) = on_device.first() else {
         return match stream {
             Some(_) => Err(PyValueError::new_err(format!(
                 "{operation}: there is a stream, but the arrays are in the memory of the host"
@@ -109,7 +109,7 @@ pub fn resident<'py, const N: usize>(
     });
     let mut place = Place::new(py, operation, &device, stream)?;
     let mut taken = [const { None }; N];
-    let mut locations = found.into_iter();
+    let mut locations = on_device.into_iter();
     for (taken, (name, object)) in taken.iter_mut().zip(arguments) {
         let Some(object) = object else { continue };
         let (_, location) = locations.next().expect("one for each argument");

@@ -37,15 +37,15 @@ fn overlaps_of<'py, T: Number + Element + Coordinate>(
     let set2 = set2.map(|set2| set2.array::<T, Ix2>()).transpose()?;
     let others = set2.as_ref().unwrap_or(&set1).shape()[0];
     let operations = set1.shape()[0] as f64 * others as f64;
-    let found = place.call(py, operations, move || match &set2 {
+    let overlaps = place.call(py, operations, move || match &set2 {
         Some(set2) => search.overlaps_device(&set1, set2),
         None => search.self_overlaps_device(&set1),
     });
-    let found = Arc::new(found?);
+    let overlaps = Arc::new(overlaps?);
     // Sets have fewer than 2³¹ boxes, and fewer than 2⁶³ pairs.
-    let (offsets, indices) = (found.offsets(), found.indices());
+    let (offsets, indices) = (overlaps.offsets(), overlaps.indices());
     let array = |dtype, address: usize, length| {
-        let array = PyDeviceArray::part_of(place, found.clone(), dtype, address, vec![length]);
+        let array = PyDeviceArray::part_of(place, overlaps.clone(), dtype, address, vec![length]);
         Ok::<_, PyErr>(Bound::new(py, array)?.into_any())
     };
     Ok((

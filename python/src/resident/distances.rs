@@ -72,17 +72,17 @@ fn nearest_of<'py, T: Number + Element + Component>(
 ) -> PyResult<Nearest<'py>> {
     let (queries, database) = (queries.array::<T, Ix2>()?, database.array::<T, Ix2>()?);
     let operations = queries.len() as f64 * database.shape()[0] as f64;
-    let found = place.call(py, operations, move || {
+    let neighbours = place.call(py, operations, move || {
         options.nearest_device(&queries, &database, k)
     })?;
     let (shape, address) = (
-        found.indices.shape().to_vec(),
-        found.indices.buffer().as_ptr(),
+        neighbours.indices.shape().to_vec(),
+        neighbours.indices.buffer().as_ptr(),
     );
     // Row numbers are below 2⁶³, as no array has more rows.
-    let indices = Arc::new(found.indices);
+    let indices = Arc::new(neighbours.indices);
     let indices = PyDeviceArray::part_of(place, indices, i64::DTYPE, address.addr(), shape);
-    let distances = PyDeviceArray::new(place, found.distances);
+    let distances = PyDeviceArray::new(place, neighbours.distances);
     Ok((
         Bound::new(py, distances)?.into_any(),
         Bound::new(py, indices)?.into_any(),

@@ -12,7 +12,7 @@ use crate::number::{Number, by_dtype};
 use crate::products::{by_axes, multiplications, require_dtype};
 
 /// The factors and options of a product.
-pub struct Product<'a, 'py> {
+pub struct DeviceMatMulCall<'a, 'py> {
     pub place: Place,
     pub a: DeviceArgument,
     pub b: DeviceArgument,
@@ -23,7 +23,7 @@ pub struct Product<'a, 'py> {
     pub options: MatMul,
 }
 
-pub fn matmul(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>> {
+pub fn matmul(py: Python<'_>, product: DeviceMatMulCall<'_, '_>) -> PyResult<Py<PyAny>> {
     by_dtype!(
         product.a,
         [f32, f64, f16, bf16],
@@ -32,7 +32,7 @@ pub fn matmul(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>> {
 }
 
 /// Chooses the dtype of the result: that of `out`, or the `dtype`, or that of the sums.
-fn with_factors_of<T>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_factors_of<T>(py: Python<'_>, product: DeviceMatMulCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Element + Scalar<Sum: Number + Element> + ResultIn<T>,
 {
@@ -46,7 +46,10 @@ where
     }
 }
 
-fn with_result_of<T, C>(py: Python<'_>, mut product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn with_result_of<T, C>(
+    py: Python<'_>,
+    mut product: DeviceMatMulCall<'_, '_>,
+) -> PyResult<Py<PyAny>>
 where
     T: Number + Element + Scalar + ResultIn<C>,
     C: Number + Element + gridstride::Number,
@@ -55,14 +58,14 @@ where
     by_axes!("matmul", product, compute::<T, C>(py))
 }
 
-fn compute<T, C, DA, DB>(py: Python<'_>, product: Product<'_, '_>) -> PyResult<Py<PyAny>>
+fn compute<T, C, DA, DB>(py: Python<'_>, product: DeviceMatMulCall<'_, '_>) -> PyResult<Py<PyAny>>
 where
     T: Number + Element + Scalar + ResultIn<C>,
     C: Number + Element + gridstride::Number,
     DA: MatrixDimension<DB, Product: 'static> + 'static,
     DB: Dimension + 'static,
 {
-    let Product {
+    let DeviceMatMulCall {
         place,
         a,
         b,

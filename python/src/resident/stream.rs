@@ -44,9 +44,9 @@ impl RawStream {
     /// TypeError for anything else, ValueError for the default stream of a thread.
     pub fn of(operation: &str, object: &Bound<'_, PyAny>) -> PyResult<RawStream> {
         let Some(handle) = handle_of(object)? else {
-            let found = object.get_type().name()?;
+            let type_name = object.get_type().name()?;
             let message = format!(
-                "{operation}: stream is a {found}, but has to be a handle, or a stream of torch, cupy or numba"
+                "{operation}: stream is a {type_name}, but has to be a handle, or a stream of torch, cupy or numba"
             );
             return Err(PyTypeError::new_err(message));
         };

@@ -45,25 +45,25 @@ fn aggregate_of<'py, T: Number + Element + Value>(
 ) -> PyResult<Buckets<'py>> {
     let (timestamps, values) = (timestamps.array::<i64, Ix1>()?, values.array::<T, Ix1>()?);
     let operations = values.len() as f64 * POINT;
-    let found = place.call(py, operations, move || {
-        let found = match offsets {
+    let aggregates = place.call(py, operations, move || {
+        let aggregates = match offsets {
             Some(offsets) => options.aggregate_series_device(&offsets, &timestamps, &values),
             None => options.aggregate_device(&timestamps, &values),
         }?;
-        let offsets = found.offsets()?.iter().map(|&offset| offset as i64);
-        Ok((offsets.collect::<Vec<_>>(), Arc::new(found)))
+        let offsets = aggregates.offsets()?.iter().map(|&offset| offset as i64);
+        Ok((offsets.collect::<Vec<_>>(), Arc::new(aggregates)))
     });
-    let (offsets, found) = found?;
+    let (offsets, aggregates) = aggregates?;
     let array = |dtype, address: usize| {
-        let shape = vec![found.len()];
-        let array = PyDeviceArray::part_of(place, found.clone(), dtype, address, shape);
+        let shape = vec![aggregates.len()];
+        let array = PyDeviceArray::part_of(place, aggregates.clone(), dtype, address, shape);
         Ok::<_, PyErr>(Bound::new(py, array)?.into_any())
     };
-    let columns = 0..found.methods().len();
-    let columns = columns.map(|index| array(f64::DTYPE, found.column(index).as_ptr().addr()));
+    let columns = 0..aggregates.methods().len();
+    let columns = columns.map(|index| array(f64::DTYPE, aggregates.column(index).as_ptr().addr()));
     Ok((
         offsets.into_pyarray(py),
-        array(i64::DTYPE, found.starts().buffer().as_ptr().addr())?,
+        array(i64::DTYPE, aggregates.starts().buffer().as_ptr().addr())?,
         columns.collect::<PyResult<_>>()?,
     ))
 }

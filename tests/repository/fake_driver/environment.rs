@@ -1,4 +1,4 @@
-//! What the library says of a machine whose driver or GPU cannot be used: the reason, and what to do.
+//! The messages on a machine whose driver or GPU cannot be used: the reason, and what to do.
 
 use fake_driver::over_fake_driver;
 use gridstride::Device;

@@ -1,4 +1,4 @@
-//! What the library asks of the driver, over a library that plays the driver of a GPU. Needs no GPU.
+//! The library's calls of the driver, over a library that plays the driver of a GPU. Needs no GPU.
 //!
 //! Each test runs in a process of its own.
 
@@ -106,7 +106,7 @@ fn repeated_calls_only_launch() {
     });
 }
 
-/// What a call on little data may ask of the driver.
+/// The most calls of the driver in a call on little data.
 struct Most {
     launches: usize,
     /// Fills and copies to the GPU, which wait for nothing.

@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> Result<()> {
         (false, _) => std::path::absolute(&options.csv_dir)?,
     };
     let scratch = root.join(SCRATCH);
-    // What an interrupted run has left may be of another machine.
+    // Files of an interrupted run may be of another machine.
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }

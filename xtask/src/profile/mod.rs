@@ -19,7 +19,7 @@ pub use figures::notes;
 /// The file of the figures, in `docs/benchmarks`.
 const FILE: &str = "ladder_profile.tsv";
 
-/// Which program is profiled, and where the figures go.
+/// The profiled program, and the folder of the figures.
 #[derive(Args)]
 pub struct Options {
     /// The program gridstride_learn, built in release with the feature cuda.

@@ -156,7 +156,7 @@ pub fn ours(name: &str) -> String {
     let features = match name {
         // Rust-CUDA has no feature for it.
         "cuda_std" => ", features = [\"vek\"]",
-        // What the example path_tracer asks for.
+        // The example path_tracer asks for it.
         "cust_core" => ", features = [\"glam\"]",
         _ => "",
     };

@@ -57,11 +57,11 @@ struct Path {
 fn farthest(neighbors: &Neighbors, tree: &Tree, start: usize) -> (usize, Vec<Path>) {
     let mut paths = vec![Path::default(); neighbors.len()];
     let mut waiting = vec![start];
-    let mut found = start;
+    let mut farthest_leaf = start;
     while let Some(node) = waiting.pop() {
         let is_leaf = matches!(tree.nodes[node].kind, Kind::Leaf(_));
-        if is_leaf && paths[node].distance > paths[found].distance {
-            found = node;
+        if is_leaf && paths[node].distance > paths[farthest_leaf].distance {
+            farthest_leaf = node;
         }
         for &(next, length) in &neighbors[node] {
             if paths[node].before != Some(next) {
@@ -73,7 +73,7 @@ fn farthest(neighbors: &Neighbors, tree: &Tree, start: usize) -> (usize, Vec<Pat
             }
         }
     }
-    (found, paths)
+    (farthest_leaf, paths)
 }
 
 /// The tree whose root divides the branch between `sides`, at `length` from the first of them.

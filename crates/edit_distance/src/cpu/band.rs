@@ -13,7 +13,7 @@ use gridstride_runtime::Result;
 use gridstride_runtime::device::reserve;
 use pulp::Arch;
 
-use super::diagonals::{Job, Scratch};
+use super::diagonals::{BandedPair, Scratch};
 
 /// The most words of rows of a strip.
 const MOST_WORDS: usize = 8;
@@ -48,14 +48,14 @@ impl Band {
             65..=128 => self.strips::<2>(rows, columns, bound, reach),
             129..=256 => self.strips::<4>(rows, columns, bound, reach),
             _ => {
-                let job = Job {
+                let pair = BandedPair {
                     scratch: &mut self.diagonals,
                     rows,
                     columns,
                     bound,
                     reach,
                 };
-                match Arch::new().dispatch(job)? {
+                match Arch::new().dispatch(pair)? {
                     Some(distance) => Ok(distance),
                     None => self.words(rows, columns, bound, reach),
                 }
@@ -232,7 +232,7 @@ mod tests {
                         let Some(bits) = vectors else {
                             return Some(band.words(&rows, &columns, bound, reach).unwrap());
                         };
-                        let job = Job {
+                        let pair = BandedPair {
                             scratch: &mut band.diagonals,
                             rows: &rows,
                             columns: &columns,
@@ -240,8 +240,8 @@ mod tests {
                             reach,
                         };
                         let found = match bits {
-                            256 => Simd::vectorize(V3::try_new()?, job),
-                            _ => Simd::vectorize(V4::try_new()?, job),
+                            256 => Simd::vectorize(V3::try_new()?, pair),
+                            _ => Simd::vectorize(V4::try_new()?, pair),
                         };
                         found.unwrap()
                     };

@@ -23,7 +23,7 @@ pub struct Scratch {
 
 /// A pair and the distance up to which the band reaches, as in
 /// [`Band::distance`](super::band::Band::distance).
-pub struct Job<'a> {
+pub struct BandedPair<'a> {
     pub scratch: &'a mut Scratch,
     pub rows: &'a [u8],
     pub columns: &'a [u8],
@@ -31,13 +31,13 @@ pub struct Job<'a> {
     pub reach: u32,
 }
 
-impl WithSimd for Job<'_> {
+impl WithSimd for BandedPair<'_> {
     /// `None` if vectors do not pay.
     type Output = Result<Option<u32>>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Result<Option<u32>> {
-        let Job {
+        let BandedPair {
             scratch,
             rows,
             columns,

@@ -77,8 +77,8 @@ pub fn find(
         let corners = [first, first + 1].map(|corner| format!("{axis}{corner}"));
         corners.iter().cloned().all(has).then_some(corners)
     };
-    let mut found = given;
-    for (i, place) in found.iter_mut().enumerate() {
+    let mut places = given;
+    for (i, place) in places.iter_mut().enumerate() {
         if place.is_none() {
             *place = called(i, &[&*plain(COORDINATES[i])])?;
         }
@@ -90,11 +90,11 @@ pub fn find(
         }
     }
     let mut hint = String::new();
-    if found.iter().any(Option::is_some) {
+    if places.iter().any(Option::is_some) {
         hint = hint_at_corners(names);
     } else {
         let first = usize::from(!AXES.iter().any(|axis| has(format!("{axis}0"))));
-        for (i, place) in found.iter_mut().enumerate() {
+        for (i, place) in places.iter_mut().enumerate() {
             let axis = AXES[i % 3];
             if first == 0 && has(format!("{axis}2")) {
                 return Err(Mismatch {
@@ -105,13 +105,13 @@ pub fn find(
             *place = called(i, &[&format!("{axis}{}", first + i / 3)])?;
         }
     }
-    let is_flat = found[2].is_none() && found[5].is_none();
-    let wanted = COORDINATES.iter().zip(found);
+    let is_flat = places[2].is_none() && places[5].is_none();
+    let wanted = COORDINATES.iter().zip(places);
     let wanted = wanted.filter(|(coordinate, _)| !(is_flat && coordinate.ends_with('Z')));
-    let (found, missing): (Vec<_>, Vec<_>) = wanted.partition(|(_, place)| place.is_some());
+    let (known, missing): (Vec<_>, Vec<_>) = wanted.partition(|(_, place)| place.is_some());
     let missing: Vec<_> = missing.iter().map(|(coordinate, _)| **coordinate).collect();
     match missing.first() {
-        None => Ok(found
+        None => Ok(known
             .into_iter()
             .filter_map(|(name, place)| Some((*name, place?)))
             .collect()),

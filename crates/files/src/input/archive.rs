@@ -68,7 +68,7 @@ struct Entry {
 impl Entry {
     fn find(file: &File) -> Result<Entry> {
         let mut archive = ZipArchive::new(BufReader::new(file))?;
-        let (mut found, mut names) = (None, Vec::new());
+        let (mut member, mut names) = (None, Vec::new());
         for index in 0..archive.len() {
             let entry = archive.by_index_raw(index)?;
             let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
@@ -78,7 +78,7 @@ impl Entry {
             }
             let name = shortened(&name.escape_debug().to_string(), SHOWN);
             names.push(name.clone());
-            found = Some(Entry {
+            member = Some(Entry {
                 name,
                 start: entry.data_start().context("it has no place")?,
                 compressed_size: entry.compressed_size(),
@@ -88,7 +88,7 @@ impl Entry {
                 is_encrypted: entry.encrypted(),
             });
         }
-        match (found, names.len()) {
+        match (member, names.len()) {
             (None, _) => bail!("the zip archive has no file: name the file itself"),
             _ if archive.has_duplicate_names() => bail!(
                 "the zip archive has several entries of the same name, of which a reader finds only \

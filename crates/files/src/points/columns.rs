@@ -81,12 +81,12 @@ impl Columns {
         }
         let chunk = self.chunk(timestamps.len())?;
         chunk.timestamps.try_reserve(timestamps.len())?;
-        for (to, values) in chunk.values.iter_mut().zip(values) {
-            to.try_reserve(values.len())?;
+        for (column, values) in chunk.values.iter_mut().zip(values) {
+            column.try_reserve(values.len())?;
         }
         chunk.timestamps.extend_from_slice(timestamps);
-        for (to, values) in chunk.values.iter_mut().zip(values) {
-            to.extend_from_slice(values);
+        for (column, values) in chunk.values.iter_mut().zip(values) {
+            column.extend_from_slice(values);
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ fn moved<T: Copy + Zeroable>(
 ) -> Result<Vec<T>> {
     let mut places = room_for(offsets.len())?;
     places.extend_from_slice(offsets);
-    let mut to = zeros(offsets[offsets.len() - 1])?;
+    let mut moved = zeros(offsets[offsets.len() - 1])?;
     let mut runs = runs.iter().copied();
     let mut run = (0, 0);
     for chunk in chunks {
@@ -172,13 +172,13 @@ fn moved<T: Copy + Zeroable>(
             }
             let count = rest.len().min(run.1 as usize);
             let place = &mut places[run.0 as usize];
-            to[*place..*place + count].copy_from_slice(&rest[..count]);
+            moved[*place..*place + count].copy_from_slice(&rest[..count]);
             *place += count;
             run.1 -= count as u32;
             rest = &rest[count..];
         }
     }
-    Ok(to)
+    Ok(moved)
 }
 
 /// Returns zeros, to which the system gives memory as they are first written.

@@ -443,13 +443,13 @@ fn grouped<T: Copy + Default>(from: &[T], numbers: &[u32], series: &[Series]) ->
         place
     };
     let mut places: Vec<_> = series.iter().map(place).collect();
-    let mut to = vec![T::default(); from.len()];
+    let mut grouped = vec![T::default(); from.len()];
     for (&element, &number) in from.iter().zip(numbers) {
         let place = &mut places[number as usize];
-        to[*place] = element;
+        grouped[*place] = element;
         *place += 1;
     }
-    to
+    grouped
 }
 
 /// Returns the two cells of a pair.

@@ -158,7 +158,7 @@ impl Scan {
                 (true, Some(quote)) => {
                     self.at += quote;
                     match self.text.get(self.at + 1) {
-                        // Which it is, the next byte will tell.
+                        // The next byte decides whether the quote ends the field.
                         None => return,
                         Some(b'"') => self.at += 2,
                         Some(_) => {

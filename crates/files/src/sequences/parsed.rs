@@ -73,7 +73,7 @@ impl Parsed {
             }
             _ => parser.fasta(text, chunk.starts_line),
         };
-        // What was refused has to be an error, also if the parser finds other records.
+        // A refused text has to be an error, also if the parser finds other records.
         self.problem = parsed.err().or(chunk.is_refused.then_some(Problem::NoPlus));
         self.is_last = is_end;
         if let End::Failed(error) = chunk.end {

@@ -139,7 +139,7 @@ impl Records {
             *place = before + *place - first as u64;
         }
         match parsed.failed.take() {
-            // What a decoder gives before it fails may be wrong.
+            // The output of a decoder before it fails may be wrong.
             Some(error) => Error::reading(error, self.current()),
             None => Error::text(problem, self.current(), self.lines + parsed.lines + 1),
         }

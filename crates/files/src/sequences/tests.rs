@@ -13,7 +13,7 @@ use super::{Error, Letters, Reader};
 /// The header, the letters, and the characters that were left out.
 type Record = (String, String, u64);
 
-/// What a reader visits, as whole records.
+/// Returns the pieces that a reader visits as whole records.
 fn records(mut reader: Reader) -> Result<Vec<Record>, Error> {
     let (mut records, mut letters) = (Vec::new(), Vec::new());
     while reader.next(|piece| {
@@ -378,7 +378,7 @@ fn messages_are_short() {
     assert!(message.len() < 400, "{message}");
 }
 
-/// What comes before an error of reading has been parsed, so that the error names the record.
+/// The text before an error of reading has been parsed, so that the error names the record.
 #[test]
 fn reading_that_fails() {
     struct Failing(bool);

@@ -98,7 +98,7 @@ pub fn parse_in(
     {
         return Ok(of_civil(time, zone)?);
     }
-    // What is not UTF-8 is no time either.
+    // A text that is not UTF-8 is no time either.
     let text = str::from_utf8(text).unwrap_or_default();
     let size = unit.unwrap_or(TimeUnit::Ns).nanoseconds();
     match text.parse::<i64>() {

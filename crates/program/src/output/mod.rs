@@ -121,10 +121,10 @@ impl OutputFile {
                 let next = start + together;
                 // The next texts are made while these are written.
                 let write = || texts.iter().try_for_each(|text| file.write_all(text));
-                let (written, made) = rayon::join(write, || make(next.min(count)));
+                let (written, next_texts) = rayon::join(write, || make(next.min(count)));
                 written?;
                 progress(next.min(count));
-                (start, texts) = (next, made);
+                (start, texts) = (next, next_texts);
             }
             Ok(())
         })

@@ -90,12 +90,12 @@ fn missing(svg: &str, fonts: &Arc<Database>) -> Result<BTreeSet<char>> {
     let select = FontResolver::default_fallback_selector();
     let mut options = options(fonts);
     options.font_resolver.select_fallback = Box::new(|character, used, fonts| {
-        let found = select(character, used, fonts);
-        if found.is_none() {
+        let font = select(character, used, fonts);
+        if font.is_none() {
             let mut missing = missing.lock().unwrap_or_else(PoisonError::into_inner);
             missing.insert(character);
         }
-        found
+        font
     });
     let svg =
         format!("<svg width=\"1\" height=\"1\" xmlns=\"http://www.w3.org/2000/svg\">{texts}</svg>");

@@ -45,7 +45,7 @@ impl Place {
                 return Ok(Place::Stdout);
             }
             path = folder.join(name);
-            // What is open as a descriptor seems to be a link to a regular file.
+            // A file that is open as a descriptor seems to be a link to a regular file.
             if is_of_descriptors {
                 return Ok(Place::Stream(path));
             }

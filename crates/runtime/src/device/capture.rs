@@ -120,8 +120,8 @@ fn with_present<R>(f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
 
 /// Calls `f` with the present capture if it records the work of `device`.
 fn recording<R>(device: &Device, f: impl FnOnce(&mut Capture) -> R) -> Option<R> {
-    let found = with_present(|capture| capture.device.shares_stream(device).then(|| f(capture)));
-    found.flatten()
+    let result = with_present(|capture| capture.device.shares_stream(device).then(|| f(capture)));
+    result.flatten()
 }
 
 /// Whether this thread records the work of `device`.

@@ -160,8 +160,8 @@ impl Device {
             let threads = block.count() as u32;
             let config = one_cluster(bound, block, shared_bytes(threads));
             match self.occupancy_of(module, kernel, bound, config) {
-                Ok(found) if found.blocks_per_multiprocessor * threads > most => {
-                    most = found.blocks_per_multiprocessor * threads;
+                Ok(occupancy) if occupancy.blocks_per_multiprocessor * threads > most => {
+                    most = occupancy.blocks_per_multiprocessor * threads;
                     best = Ok(threads);
                 }
                 // Too much shared memory for blocks of this size.

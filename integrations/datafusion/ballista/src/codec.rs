@@ -83,11 +83,11 @@ fn json(parameters: impl Serialize) -> Result<Value> {
 
 /// Returns the inputs of a node with `N` inputs.
 fn only<const N: usize>(inputs: &[Plan]) -> Result<[Plan; N]> {
-    let found = inputs.len();
+    let count = inputs.len();
     inputs
         .to_vec()
         .try_into()
-        .or_else(|_| plan_err!("a gridstride plan node of {N} inputs was sent with {found}"))
+        .or_else(|_| plan_err!("a gridstride plan node of {N} inputs was sent with {count}"))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -83,7 +83,7 @@ pub async fn run(ctx: &SessionContext, sql: &str) -> Result<()> {
     ctx.sql(sql).await?.collect().await.map(drop)
 }
 
-/// What is computed of each batch of a result, and added up.
+/// A sum over all batches of a result.
 pub trait Checksum: Clone + Default + Send + 'static {
     fn add_batch(&mut self, batch: &RecordBatch) -> Result<()>;
     fn add(&mut self, other: &Self);

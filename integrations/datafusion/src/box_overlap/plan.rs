@@ -291,9 +291,9 @@ fn join(
         join: parameters.join,
         boxes: parameters.left.clone(),
     };
-    let found = Arc::new(BoxOverlapExec::try_new(parameters, left, right)?);
+    let overlaps = Arc::new(BoxOverlapExec::try_new(parameters, left, right)?);
     if matches.join == BoxJoinType::Inner {
-        return Ok(found);
+        return Ok(overlaps);
     }
-    Ok(Arc::new(BoxMatchExec::try_new(matches, found)?))
+    Ok(Arc::new(BoxMatchExec::try_new(matches, overlaps)?))
 }

@@ -184,13 +184,13 @@ impl Search {
         bin: i32,
     ) -> Result<()> {
         let wanted = self.join == BoxJoinType::LeftSemi;
-        let mut found = [const { Vec::new() }; 3];
+        let mut rows_by_state = [const { Vec::new() }; 3];
         let mut bins = Vec::new();
         let mut next = 0;
         for (index, &matched) in matched.iter().enumerate() {
             let row = boxes.row(index);
             if !wanted {
-                found[state::DONE as usize].extend(next..row);
+                rows_by_state[state::DONE as usize].extend(next..row);
             }
             next = row + 1;
             let known = match &self.placement {
@@ -208,13 +208,13 @@ impl Search {
                 _ => (matched == wanted).then_some(state::DONE),
             };
             if let Some(known) = known {
-                found[known as usize].push(row);
+                rows_by_state[known as usize].push(row);
             }
         }
         if !wanted {
-            found[state::DONE as usize].extend(next..rows as u32);
+            rows_by_state[state::DONE as usize].extend(next..rows as u32);
         }
-        for (state, rows) in (0..).zip(&found) {
+        for (state, rows) in (0..).zip(&rows_by_state) {
             output.left_rows(rows, state)?;
         }
         Ok(())

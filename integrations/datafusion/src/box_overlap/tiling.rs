@@ -127,9 +127,9 @@ mod exact {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(size: &[f64], to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(size: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         let texts: Vec<String> = size.iter().map(f64::to_string).collect();
-        texts.serialize(to)
+        texts.serialize(serializer)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {

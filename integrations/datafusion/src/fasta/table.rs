@@ -89,11 +89,11 @@ async fn table(
 ) -> Result<Arc<dyn TableProvider>> {
     let mut urls = Vec::new();
     for location in locations {
-        let found = patterns(location)?;
-        require_plain_names(state, &found).await?;
-        require_files(state, location, &found).await?;
+        let patterns = patterns(location)?;
+        require_plain_names(state, &patterns).await?;
+        require_files(state, location, &patterns).await?;
         urls.extend(
-            found
+            patterns
                 .into_iter()
                 .map(|url| url.with_table_ref(name.clone())),
         );

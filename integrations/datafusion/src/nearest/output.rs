@@ -15,7 +15,7 @@ use super::gather::Gathered;
 const BATCH_BYTES: usize = 64 << 20;
 
 /// The nearest references of gathered queries.
-pub struct Found {
+pub struct Neighbours {
     pub queries: Gathered,
     pub references: Arc<Gathered>,
     /// A row of indices and distances for each query.
@@ -27,7 +27,7 @@ pub struct Output {
     schema: SchemaRef,
     /// The columns of the queries and of the references.
     fields: [Fields; 2],
-    found: Found,
+    neighbours: Neighbours,
     /// The next row of the result.
     next: usize,
     batch_size: usize,
@@ -38,15 +38,15 @@ impl Output {
     pub fn new(
         schema: SchemaRef,
         fields: [Fields; 2],
-        found: Found,
+        neighbours: Neighbours,
         batch_size: usize,
         time: Time,
     ) -> Output {
-        let row = found.queries.bytes_per_row + found.references.bytes_per_row;
+        let row = neighbours.queries.bytes_per_row + neighbours.references.bytes_per_row;
         Output {
             schema,
             fields,
-            found,
+            neighbours,
             next: 0,
             batch_size: batch_size.min(BATCH_BYTES / row.max(1)).max(1),
             time,
@@ -54,11 +54,11 @@ impl Output {
     }
 
     fn batch(&self, range: Range<usize>) -> Result<RecordBatch> {
-        let Found {
+        let Neighbours {
             queries,
             references,
             nearest,
-        } = &self.found;
+        } = &self.neighbours;
         let k = nearest.indices.ncols();
         let indices = nearest.indices.iter().skip(range.start).take(range.len());
         let distances = nearest.distances.iter().skip(range.start).take(range.len());
@@ -80,7 +80,7 @@ impl Iterator for Output {
         let time = self.time.clone();
         let _timer = time.timer();
         let end = self
-            .found
+            .neighbours
             .nearest
             .indices
             .len()

@@ -27,7 +27,12 @@ pub struct Measures {
 /// Vectors among which the nearest are searched.
 pub trait Database: Send + Sync {
     /// Finds the `k` nearest vectors for each of `queries`.
-    fn nearest(&self, queries: &FixedSizeListArray, k: usize, to: &Measures) -> Result<Nearest>;
+    fn nearest(
+        &self,
+        queries: &FixedSizeListArray,
+        k: usize,
+        measures: &Measures,
+    ) -> Result<Nearest>;
 }
 
 /// Vectors of `f32` or `f64`.
@@ -54,10 +59,10 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         queries: ArrayView2<T::Native>,
         database: ArrayView2<T::Native>,
         k: usize,
-        to: &Measures,
+        measures: &Measures,
     ) -> gridstride::Result<Option<Nearest>> {
         if self.on_device.get().is_none() {
-            let _copying = to.copy_time.timer();
+            let _copying = measures.copy_time.timer();
             let copy = match self.leaves_room(&database) {
                 true => allocated(self.device.upload(&database))?,
                 false => None,
@@ -72,21 +77,21 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         // Calls of other partitions have streams of their own, so that their copies overlap with
         // these kernels.
         let device = self.device.on(&self.device.stream()?)?;
-        let copying = to.copy_time.timer();
+        let copying = measures.copy_time.timer();
         let Some(queries) = allocated(device.upload(&queries))? else {
             return Ok(None);
         };
         device.synchronize()?;
         drop(copying);
-        let computing = to.kernel_time.timer();
-        let found = Distances::new().nearest_device(&queries, database, k);
-        let Some(found) = allocated(found)? else {
+        let computing = measures.kernel_time.timer();
+        let neighbours = Distances::new().nearest_device(&queries, database, k);
+        let Some(neighbours) = allocated(neighbours)? else {
             return Ok(None);
         };
         device.synchronize()?;
         drop(computing);
-        let _copying = to.copy_time.timer();
-        found.download().map(Some)
+        let _copying = measures.copy_time.timer();
+        neighbours.download().map(Some)
     }
 
     /// Whether the copy of the references leaves at least half of a memory limit to other calls:
@@ -102,26 +107,33 @@ impl<T: ArrowPrimitiveType<Native: Component>> Vectors<T> {
         queries: ArrayView2<T::Native>,
         database: ArrayView2<T::Native>,
         k: usize,
-        to: &Measures,
+        measures: &Measures,
     ) -> gridstride::Result<Nearest> {
         let _turn = config::turn(&self.device);
         if self.device.kind() != DeviceKind::Cpu
-            && let Some(found) = self.on_device(queries, database, k, to)?
+            && let Some(neighbours) = self.on_device(queries, database, k, measures)?
         {
-            return Ok(found);
+            return Ok(neighbours);
         }
         // The call for host arrays divides the work so that it fits.
-        let _timer = to.kernel_time.timer();
+        let _timer = measures.kernel_time.timer();
         Distances::new().nearest(&self.device, queries, database, k)
     }
 }
 
 impl<T: ArrowPrimitiveType<Native: Component>> Database for Vectors<T> {
-    fn nearest(&self, queries: &FixedSizeListArray, k: usize, to: &Measures) -> Result<Nearest> {
-        to.calls.add(1);
+    fn nearest(
+        &self,
+        queries: &FixedSizeListArray,
+        k: usize,
+        measures: &Measures,
+    ) -> Result<Nearest> {
+        measures.calls.add(1);
         let (queries, database) = (rows::<T>(queries)?, rows::<T>(&self.vectors)?);
-        to.input_bytes.add(queries.len() * size_of::<T::Native>());
-        self.search(queries, database, k, to)
+        measures
+            .input_bytes
+            .add(queries.len() * size_of::<T::Native>());
+        self.search(queries, database, k, measures)
             .map_err(external(EXEC_NAME))
     }
 }
@@ -193,8 +205,8 @@ mod tests {
             let all = into_list::<Float32Type>(database.mapv(|number| number as f32), None);
             let queries = into_list::<Float32Type>(vectors(3).mapv(|number| number as f32), None);
             let single = Vectors::<Float32Type>::new(all, device);
-            let found = single.nearest(&queries, 4, &first).unwrap();
-            assert_eq!(found.indices, expected.indices);
+            let neighbours = single.nearest(&queries, 4, &first).unwrap();
+            assert_eq!(neighbours.indices, expected.indices);
         }
     }
 }

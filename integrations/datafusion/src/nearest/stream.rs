@@ -15,7 +15,7 @@ use futures::{Stream, StreamExt, TryStreamExt, stream};
 use tokio::task::JoinError;
 
 use super::gather::{Gathered, Gatherer};
-use super::output::{Found, Output};
+use super::output::{Neighbours, Output};
 use super::search::{Database, Measures};
 use crate::memory;
 
@@ -93,21 +93,21 @@ impl Work {
         };
         let (database, measures) = (references.database, self.measures.clone());
         let task = SpawnedTask::spawn_blocking(move || {
-            let found = database.nearest(&queries.vectors, k, &measures);
-            found.map(|found| (queries, found))
+            let neighbours = database.nearest(&queries.vectors, k, &measures);
+            neighbours.map(|neighbours| (queries, neighbours))
         });
-        let (queries, found) = task.join_unwind().await.map_err(not_joined)??;
+        let (queries, neighbours) = task.join_unwind().await.map_err(not_joined)??;
         let (schema, fields) = (Arc::clone(&self.schema), self.fields.clone());
-        let found = Found {
+        let neighbours = Neighbours {
             queries,
             references: references.rows,
-            nearest: found,
+            nearest: neighbours,
         };
         let output_time = self.output_time.clone();
         Ok(Some(Output::new(
             schema,
             fields,
-            found,
+            neighbours,
             self.batch_size,
             output_time,
         )))

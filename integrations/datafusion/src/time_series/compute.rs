@@ -93,11 +93,11 @@ impl Work {
         );
         // Opening a device takes long: the first call does it, on its own thread.
         let device = config::open(self.parameters.device).map_err(external(EXEC_NAME))?;
-        let found = self
+        let aggregates = self
             .aggregate(&device, &offsets, views.0, views.1)
             .map_err(external(EXEC_NAME))?;
         let first = bucket_start(&self.parameters, timestamps[shift]);
-        self.output(chunk, found, first)
+        self.output(chunk, aggregates, first)
     }
 
     /// Calls the library. On devices with their own memory, copies and kernels are measured apart.
@@ -113,7 +113,7 @@ impl Work {
             match self.aggregate_on_device(device, offsets, timestamps, values) {
                 // The call for host arrays divides the work so that it fits.
                 Err(Error::Allocation { .. }) => {}
-                found => return found,
+                aggregates => return aggregates,
             }
         }
         let _timer = self.kernel_time.timer();
@@ -136,13 +136,13 @@ impl Work {
         device.synchronize()?;
         drop(copying);
         let computing = self.kernel_time.timer();
-        let found = self
+        let aggregates = self
             .buckets
             .aggregate_series_device(offsets, &timestamps, &values)?;
         device.synchronize()?;
         drop(computing);
         let _copying = self.copy_time.timer();
-        found.download()
+        aggregates.download()
     }
 
     /// Explains the error of a column whose type cannot hold a value: the first bucket may begin
@@ -161,19 +161,22 @@ impl Work {
     }
 
     /// Returns the rows of the output. Buckets of the first series before `first` are dropped.
-    fn output(&self, chunk: Chunk, found: Aggregates, first: i64) -> Result<Buckets> {
+    fn output(&self, chunk: Chunk, aggregates: Aggregates, first: i64) -> Result<Buckets> {
         let _gathering = self.gather_time.timer();
-        let of_first_series = found.starts().into_iter().take(found.series(0).end);
+        let of_first_series = aggregates
+            .starts()
+            .into_iter()
+            .take(aggregates.series(0).end);
         let dropped = match chunk.before {
             Some(_) => of_first_series.filter(|&&start| start < first).count(),
             None => 0,
         };
-        let mut offsets = found.offsets().to_vec();
+        let mut offsets = aggregates.offsets().to_vec();
         for offset in &mut offsets[1..] {
             *offset -= dropped;
         }
-        let methods = found.methods().to_vec();
-        let (starts, columns) = found.into_parts();
+        let methods = aggregates.methods().to_vec();
+        let (starts, columns) = aggregates.into_parts();
         let rows = starts.len() - dropped;
         let starts = Int64Array::new(into_buffer(starts), None).slice(dropped, rows);
 

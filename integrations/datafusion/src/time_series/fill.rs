@@ -210,9 +210,9 @@ impl Iterator for Batches {
             return (rows > 0).then(|| self.with_series(series, columns));
         };
         let rows = self.rows(&source);
-        let found = (!rows.starts.is_empty()).then(|| self.taken(&source, rows));
+        let batch = (!rows.starts.is_empty()).then(|| self.taken(&source, rows));
         self.fills = Some(source);
-        found
+        batch
     }
 }
 

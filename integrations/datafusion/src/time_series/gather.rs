@@ -198,7 +198,7 @@ impl Gatherer {
         for piece in std::mem::take(&mut chunk.pieces) {
             let len = piece.len();
             let kept = at.saturating_sub(begin).min(len);
-            // What a piece is a slice of is kept by the later rows.
+            // The later rows keep the batch that the piece is a slice of.
             if kept < len {
                 rest.pieces.push(piece.slice(kept, len - kept));
             }
@@ -239,8 +239,8 @@ fn memory(
     let numbers = (1 + parameters.methods.0.len()) * size_of::<f64>();
     let buckets = piece.len() * numbers + piece.series_memory()?;
     // The number of the series of each bucket.
-    let found = piece.len() * size_of::<u64>();
-    Ok(piece.memory(counter)? + found + buckets * parameters.copies_of_buckets())
+    let series_numbers = piece.len() * size_of::<u64>();
+    Ok(piece.memory(counter)? + series_numbers + buckets * parameters.copies_of_buckets())
 }
 
 impl Chunk {

@@ -1,4 +1,4 @@
-//! Which plan a join has, what it reports, and what it does without memory or readers.
+//! The plan of a join, its reports, and its behaviour without memory or readers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

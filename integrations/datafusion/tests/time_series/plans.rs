@@ -1,4 +1,4 @@
-//! What EXPLAIN shows: sorting, filters and parameters.
+//! The output of EXPLAIN: sorting, filters and parameters.
 
 use std::fs;
 use std::sync::Arc;

@@ -122,8 +122,8 @@ fn make(primary: &Primary) -> Option<sys::CUmemoryPool> {
     };
     let mut raw = null_mut();
     // SAFETY: writes one handle, for properties of the driver's type.
-    let made = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) }.to_result();
-    made.ok().map(|()| raw)
+    let created = unsafe { sys::cuMemPoolCreate(&mut raw, &properties) }.to_result();
+    created.ok().map(|()| raw)
 }
 
 impl Drop for Pool {

@@ -219,15 +219,15 @@ impl Modules {
             Ok(loaded.find_global(&symbol))
         };
         // Where a PTX has the qualified name, the plain one may be that of another static.
-        let mut found = look_up(constant.qualified_name())?;
-        if found == Err(CudaError::NotFound) {
-            found = look_up(name.to_owned())?;
+        let mut global = look_up(constant.qualified_name())?;
+        if global == Err(CudaError::NotFound) {
+            global = look_up(name.to_owned())?;
         }
-        if found == Err(CudaError::NotFound) {
+        if global == Err(CudaError::NotFound) {
             return Err(missing());
         }
         let operation = format_args!("looking up {name} in the module {}", module.name());
-        let (address, size) = self.primary.check(found, operation)?;
+        let (address, size) = self.primary.check(global, operation)?;
         if size != bytes {
             let message = format!(
                 "{name} has {size} bytes in the module {}, but {bytes} in this program",
@@ -251,14 +251,14 @@ impl Modules {
             let message = "its name contains a zero byte".to_string();
             return Err(launch_error(message));
         }
-        let found = loaded.get_function(kernel);
+        let function = loaded.get_function(kernel);
         let module = module.name();
-        if matches!(found, Err(CudaError::NotFound)) {
+        if matches!(function, Err(CudaError::NotFound)) {
             let message = format!("the module {module} has no such entry");
             return Err(launch_error(message));
         }
         let operation = format_args!("looking up {kernel} in the module {module}");
-        let function = self.primary.check(found, operation)?;
+        let function = self.primary.check(function, operation)?;
         let attribute = FunctionAttribute::SharedMemorySizeBytes;
         let operation = format_args!("reading the shared memory of {kernel}");
         let static_shared_bytes =

@@ -20,16 +20,16 @@ pub struct UploadBlocks {
     /// Blocks that no call uses, the most recently used one at the end.
     free: VecDeque<UploadBlock>,
     /// The number of all blocks.
-    made: usize,
+    allocated: usize,
 }
 
 impl UploadBlocks {
     /// Returns a block from which copies may not have finished, or `None` if calls use all blocks,
     /// or the host cannot lock memory.
     pub fn take(&mut self, primary: &Arc<Primary>) -> Option<UploadBlock> {
-        if self.free.is_empty() && self.made < OF_GPU {
+        if self.free.is_empty() && self.allocated < OF_GPU {
             self.free.push_back(UploadBlock::new(primary).ok()?);
-            self.made += 1;
+            self.allocated += 1;
         }
         self.free.pop_front()
     }

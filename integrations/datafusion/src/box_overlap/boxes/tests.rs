@@ -1,4 +1,4 @@
-//! Which memory the views are of, and which rows are left out.
+//! The memory of the views, and the rows that are left out.
 
 use std::sync::Arc;
 

@@ -26,11 +26,14 @@ pub(super) fn sort(
         schema: Arc::clone(&schema),
         stream: Mutex::new(Some(input)),
     };
-    let found = Arc::clone(&schema);
+    let output_schema = Arc::clone(&schema);
     let table = StreamingTableExec::try_new(schema, vec![Arc::new(source)], None, [], false, None)?;
     let sorted = SortExec::new(order, Arc::new(table)).execute(0, context)?;
     let sorted = sorted.map_err(explained);
-    Ok(Box::pin(RecordBatchStreamAdapter::new(found, sorted)))
+    Ok(Box::pin(RecordBatchStreamAdapter::new(
+        output_schema,
+        sorted,
+    )))
 }
 
 /// Names the operator in an error of too little memory. The engine's own advice names options that

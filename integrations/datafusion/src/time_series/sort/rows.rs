@@ -107,20 +107,20 @@ impl Rows {
 
     /// Returns the number of each row's series.
     fn number(&mut self, series: &ArrayRef) -> Result<Vec<u32>> {
-        let (rows, mut found) = (series.len(), Vec::new());
+        let (rows, mut ids) = (series.len(), Vec::new());
         let changes = changes(series)?;
         if changes.len() >= rows / 2 {
-            self.series.intern(&[self.key(series)?], &mut found)?;
-            return Ok(found.into_iter().map(|number| number as u32).collect());
+            self.series.intern(&[self.key(series)?], &mut ids)?;
+            return Ok(ids.into_iter().map(|id| id as u32).collect());
         }
         // Hashing costs more than comparing neighbours: one row of a run is enough.
         let heads = [0].into_iter().chain(changes.iter().copied());
         let heads = UInt64Array::from_iter_values(heads.map(|row| row as u64));
         let heads = self.key(&take(series, &heads, None)?)?;
-        self.series.intern(&[heads], &mut found)?;
+        self.series.intern(&[heads], &mut ids)?;
         let mut numbers = Vec::with_capacity(rows);
-        for (number, end) in found.into_iter().zip(changes.into_iter().chain([rows])) {
-            numbers.resize(end, number as u32);
+        for (id, end) in ids.into_iter().zip(changes.into_iter().chain([rows])) {
+            numbers.resize(end, id as u32);
         }
         Ok(numbers)
     }

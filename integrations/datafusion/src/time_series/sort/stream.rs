@@ -37,7 +37,7 @@ pub(super) fn run(
     let reservation = MemoryConsumer::new(format!("{NAME}[{partition}]")).register(pool);
     let budget = share(pool.as_ref(), partitions);
     let (schema, names) = (input.schema(), names.clone());
-    let found = Arc::clone(&schema);
+    let output_schema = Arc::clone(&schema);
     let mut rows = Rows::new(Arc::clone(&schema), reservation, budget)?;
     let compute = baseline.elapsed_compute().clone();
 
@@ -50,7 +50,7 @@ pub(super) fn run(
             if !rows.push(piece)? {
                 external_sorts.add(1);
                 let all = stream::iter(rows.into_batches()?.chain([Ok(batch)])).chain(input);
-                let all = RecordBatchStreamAdapter::new(Arc::clone(&found), all);
+                let all = RecordBatchStreamAdapter::new(Arc::clone(&output_schema), all);
                 return external::sort(order, Box::pin(all), context);
             }
         }
@@ -66,7 +66,7 @@ pub(super) fn run(
             let _timer = compute.timer();
             sorted.next(batch_size)
         });
-        let batches = RecordBatchStreamAdapter::new(found, stream::iter(batches));
+        let batches = RecordBatchStreamAdapter::new(output_schema, stream::iter(batches));
         Ok(Box::pin(batches) as SendableRecordBatchStream)
     };
     let batches = stream::once(sorted)
