@@ -1,4 +1,4 @@
-"""The published box overlap in Numba CUDA, beside `gridstride ladder box-overlap`.
+"""The published box overlap in Numba CUDA, beside `gridstride_learn box-overlap`.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 

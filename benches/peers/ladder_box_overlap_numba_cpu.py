@@ -1,4 +1,4 @@
-"""The published box overlap on the CPU, beside `gridstride ladder box-overlap`.
+"""The published box overlap on the CPU, beside `gridstride_learn box-overlap`.
 
 Run with Numba and NumPy:  python3 ladder_box_overlap_numba_cpu.py [--boxes 200000] [--runs 3]
 Prints a line of JSON for each version, with times of whole calls by the host's clock. The slow ones search for a share of

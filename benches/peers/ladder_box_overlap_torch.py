@@ -1,4 +1,4 @@
-"""The published box overlap on a GPU without a kernel, by broadcasting, beside `gridstride ladder box-overlap`.
+"""The published box overlap on a GPU without a kernel, by broadcasting, beside `gridstride_learn box-overlap`.
 
 Run with PyTorch and Numba on a machine with a GPU:  python3 ladder_box_overlap_torch.py [--boxes 200000] [--runs 3]
 Prints a line of JSON with the times of the search, by CUDA events, and of whole calls from and to the host's memory. The

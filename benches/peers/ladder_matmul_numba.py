@@ -1,4 +1,4 @@
-"""The published matrix products in Numba CUDA, beside `gridstride ladder matmul` and `ladder block-shape`.
+"""The published matrix products in Numba CUDA, beside `gridstride_learn matmul` and `gridstride_learn block-shape`.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 

@@ -1,4 +1,4 @@
-"""The published tensor sketch in Numba CUDA, V3 to V15, beside `gridstride ladder tensor-sketch`.
+"""The published tensor sketch in Numba CUDA, V3 to V15, beside `gridstride_learn tensor-sketch`.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 

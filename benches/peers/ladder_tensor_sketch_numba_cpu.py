@@ -1,4 +1,4 @@
-"""The published tensor sketch on the CPU, V0 to V2, beside `gridstride ladder tensor-sketch`.
+"""The published tensor sketch on the CPU, V0 to V2, beside `gridstride_learn tensor-sketch`.
 
 Run with Numba and NumPy:  python3 ladder_tensor_sketch_numba_cpu.py [--letters 100000000] [--runs 3]
 Prints a line of JSON for each version, with times of whole calls by the host's clock. V0, which is interpreted, and V1

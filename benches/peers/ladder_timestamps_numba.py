@@ -1,4 +1,4 @@
-"""The published aggregation of timestamps in Numba CUDA, beside `gridstride ladder timestamps`.
+"""The published aggregation of timestamps in Numba CUDA, beside `gridstride_learn timestamps`.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 

@@ -1,4 +1,4 @@
-"""The published vector addition in Numba CUDA, beside `gridstride ladder vector-add`.
+"""The published vector addition in Numba CUDA, beside `gridstride_learn vector-add`.
 
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
