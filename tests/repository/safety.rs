@@ -1,29 +1,42 @@
-//! A `SAFETY` comment gives an argument: what the operation requires, and why it holds here.
+//! A `SAFETY` comment gives an argument: what the operation requires, and why it holds here. A
+//! `# Safety` section names the conditions.
 
 use std::fs;
 use std::path::Path;
 
 /// Words of comments that only point elsewhere. The contract that a caller keeps has a name.
-const POINTERS: [&str; 5] = [
+const POINTERS: [&str; 12] = [
     "as above",
     "as below",
+    "as of the kernels",
     "as the caller",
+    "as there.",
+    "as they say",
     "passed on",
     "see above",
+    "there are such",
+    "there are words",
+    "there is such",
+    "they are there",
 ];
 
-/// Calls `found` with each `SAFETY` comment of a source, and the number of its first line.
+/// Calls `found` with each `SAFETY` comment and `# Safety` section of a source, and the number of
+/// its first line.
 fn comments(source: &str, mut found: impl FnMut(usize, String)) {
     let mut lines = source.lines().map(str::trim).enumerate().peekable();
     while let Some((number, line)) = lines.next() {
-        let Some(first) = line.strip_prefix("// SAFETY:") else {
-            continue;
+        let (first, prefix) = match line.strip_prefix("// SAFETY:") {
+            Some(first) => (first, "//"),
+            None if line == "/// # Safety" => ("", "///"),
+            None => continue,
         };
-        let mut text = first.trim().to_lowercase();
-        while let Some((_, next)) =
-            lines.next_if(|(_, next)| next.starts_with("//") && !next.starts_with("///"))
-        {
-            text = format!("{text} {}", next.trim_start_matches("//").trim());
+        let mut text = first.trim().to_owned();
+        let goes_on = |line: &str| {
+            let body = line.strip_prefix(prefix);
+            body.is_some_and(|body| !body.starts_with('/') && !body.starts_with(" # "))
+        };
+        while let Some((_, next)) = lines.next_if(|(_, next)| goes_on(next)) {
+            text = format!("{text} {}", next.trim_start_matches('/').trim());
         }
         found(number + 1, text.to_lowercase());
     }
@@ -63,10 +76,18 @@ fn comments_that_point_elsewhere_are_found() {
         unsafe { b() };
         // SAFETY: passed on to the caller.
         /// # Safety
-        unsafe { c() }";
+        unsafe { c() }
+        /// # Safety
+        /// The slices
+        /// are as they say.
+        ///
+        /// # Errors
+        /// As above.
+        unsafe fn d() {}";
     let mut found = Vec::new();
     comments(source, |line, text| found.push((line, is_pointer(&text))));
-    assert_eq!(found, [(2, true), (6, false), (8, true)]);
+    let expected = [(2, true), (6, false), (8, true), (9, false), (11, true)];
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -82,6 +103,7 @@ fn safety_comments_give_an_argument() {
         "fuzz",
         "integrations",
         "kernels-gpu",
+        "learn",
         "python",
         "src",
         "tests",

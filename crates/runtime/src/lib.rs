@@ -1,11 +1,10 @@
 //! The ground that kernel libraries build on: devices, memory, streams and launches, partitions of work, and
 //! parallel loops.
 //!
-//! The kernels of [gridstride](https://docs.rs/gridstride) are written on this crate, and their
-//! users meet it as `gridstride::device`, `gridstride::Error` and so on. Who writes a program with
-//! kernels takes `gridstride` without its kernels (`default-features = false`), which re-exports all
-//! that a program needs; who writes a library of kernels, whose calls work on any set of devices and
-//! within little memory, takes this crate.
+//! The kernels of [gridstride](https://docs.rs/gridstride) are written on this crate, which its users
+//! see as `gridstride::device`, `gridstride::Error` and so on. A program with its own kernels depends
+//! on `gridstride` without its default features, which re-exports what it needs. A library of
+//! kernels, whose calls run on any set of devices and within little memory, depends on this crate.
 //!
 //! - [`device`]: CPU, GPUs and the simulator behind one type, [`Device`]; buffers, arrays and views,
 //!   streams and events, graphs, modules of PTX.

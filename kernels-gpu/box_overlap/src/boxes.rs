@@ -96,7 +96,7 @@ impl<T: Number> Sets<T> {
     /// global memory.
     ///
     /// # Safety
-    /// The sets are as they say.
+    /// `set1` and `set2` have the rows and axes that the other fields name.
     #[inline(always)]
     pub unsafe fn each_row(&self, mut f: impl FnMut(bool, usize, BoxRow<T>)) {
         for index in thread::grid_stride(self.rows1 as usize) {
@@ -118,22 +118,22 @@ impl<T: Number> Sets<T> {
     /// The filter box of a row of the first set.
     ///
     /// # Safety
-    /// There is such a row.
+    /// `row` is below `rows1`.
     #[inline(always)]
     pub unsafe fn filter_box1(&self, row: u32, domain: &Domain) -> FilterBox {
         let axes = self.axes as usize;
-        // SAFETY: by the contract of this function, there is such a row.
+        // SAFETY: by the contract of this function, `row` is below `rows1`.
         unsafe { BoxRow::read(self.set1, row as usize, axes) }.filtered(domain, axes)
     }
 
     /// The filter box of a row of the second set.
     ///
     /// # Safety
-    /// There is such a row.
+    /// `row` is below `rows2`.
     #[inline(always)]
     pub unsafe fn filter_box2(&self, row: u32, domain: &Domain) -> FilterBox {
         let axes = self.axes as usize;
-        // SAFETY: by the contract of this function, there is such a row.
+        // SAFETY: by the contract of this function, `row` is below `rows2`.
         unsafe { BoxRow::read(self.set2, row as usize, axes) }.filtered(domain, axes)
     }
 
@@ -141,20 +141,20 @@ impl<T: Number> Sets<T> {
     /// overlap.
     ///
     /// # Safety
-    /// There are such rows.
+    /// `i` is below `rows1`, and `j` below `rows2`.
     #[inline(always)]
     pub unsafe fn confirmed(&self, i: u32, j: u32) -> bool {
         if self.above != 0 && j <= i {
             return false;
         }
-        // SAFETY: by the contract of this function, there are such rows.
+        // SAFETY: by the contract of this function, `i` is below `rows1`, and `j` below `rows2`.
         T::EXACT || unsafe { self.overlap(i, j) }
     }
 
     /// Whether row i of the first set and j of the second overlap.
     ///
     /// # Safety
-    /// There are such rows.
+    /// `i` is below `rows1`, and `j` below `rows2`.
     #[inline(always)]
     pub unsafe fn overlap(&self, i: u32, j: u32) -> bool {
         let axes = self.axes as usize;

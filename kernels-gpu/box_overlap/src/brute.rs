@@ -47,19 +47,21 @@ const STEPS: u32 = 128;
 /// The three guards.
 const GUARDS: f32 = ((1 << 7) + (1 << 15) + (1 << 23)) as f32;
 
-/// The bits of a difference that tell: sign and exponent, and the two lower guards.
-const TELLING: u32 = 0xff80_0000 | 1 << 15 | 1 << 7;
+/// The bits of a difference that show whether it passes: sign and exponent, and the two lower
+/// guards.
+const GUARD_MASK: u32 = 0xff80_0000 | 1 << 15 | 1 << 7;
 
-/// What they are if all guards are set: the exponent is that of 2²³.
-const PASSED: u32 = ((1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
+/// The masked bits of a difference whose three guards are all set; the exponent is then that of
+/// 2²³.
+const GUARDS_SET: u32 = ((1 << 23) as f32).to_bits() | 1 << 15 | 1 << 7;
 
 /// A row that overlaps more than one in so many boxes of a chunk is written by a whole warp: that
 /// tests every box on its numbers, but writes neighbours together.
 const DENSE: u64 = 8;
 
-/// In the place of a minimum of what is no box, and negative of a maximum: both differences are
-/// negative.
-const BEYOND: f32 = (1 << 25) as f32;
+/// The minimum, and negated the maximum, of the code of a missing box: both differences are
+/// negative, so it overlaps nothing.
+const NO_BOX: f32 = (1 << 25) as f32;
 
 /// The arguments that all pairs share.
 #[repr(C)]
@@ -121,22 +123,22 @@ struct Two([Code; 2]);
 
 /// The code of what is no box: with guards on the maxima or without, it overlaps nothing.
 const NOTHING: Code = Code {
-    min: BEYOND,
-    max: -BEYOND,
+    min: NO_BOX,
+    max: -NO_BOX,
 };
 
 /// Whether two codes overlap; guards are on the maxima of both.
 #[inline(always)]
 fn passes(a: Code, b: Code) -> bool {
     let bits = (b.max - a.min).to_bits() & (a.max - b.min).to_bits();
-    bits & TELLING == PASSED
+    bits & GUARD_MASK == GUARDS_SET
 }
 
 /// Writes the codes of all rows, those of the first set before those of the second.
 ///
 /// # Safety
-/// The sets are as they say, `counters` are those that `examine` has left, and `codes` has two
-/// elements for each row.
+/// The slices of `sets` have the rows and axes that it names, `counters` are those that `examine`
+/// has left, and `codes` has two elements for each row.
 #[inline(always)]
 unsafe fn make_codes<T: Number>(
     sets: Sets<T>,
@@ -171,14 +173,15 @@ unsafe fn make_codes<T: Number>(
             codes.set(2 * number + 1, max as f32);
         }
     };
-    // SAFETY: by the contract of this function, the sets are as they say.
+    // SAFETY: by the contract of this function, the slices of `sets` have the rows and axes that it
+    // names.
     unsafe { sets.each_row(make_code) };
 }
 
 /// The code of a row, with guards on the maxima.
 ///
 /// # Safety
-/// There is such a row, or `is_there` is false.
+/// `row` is below the number of codes, or `is_there` is false.
 #[inline(always)]
 unsafe fn code(codes: DeviceSlice<f32>, row: usize, is_there: bool) -> Code {
     if !is_there {
@@ -241,17 +244,18 @@ impl Mine {
 /// Whether row i of the first set and j of the second are a pair.
 ///
 /// # Safety
-/// There are such rows.
+/// Row `i` is in the first set, row `j` in the second.
 #[inline(always)]
 unsafe fn is_pair<T: Number>(sets: &Sets<T>, i: u32, j: u32) -> bool {
-    // SAFETY: by the contract of this function, there are such rows.
+    // SAFETY: by the contract of this function, row `i` is in the first set and row `j` in the
+    // second.
     (sets.above == 0 || j > i) && unsafe { sets.overlap(i, j) }
 }
 
 /// Counts the pairs of each row with each chunk.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `brute_count_…`.
 #[inline(always)]
 unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>) {
     let BruteCount {
@@ -339,7 +343,7 @@ unsafe fn count<T: Number>(parameters: BruteParameters, arguments: BruteCount<T>
 /// Writes the pairs of each row with each chunk.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `brute_fill_…`.
 #[inline(always)]
 unsafe fn fill<T: Number>(
     parameters: BruteParameters,
@@ -452,29 +456,32 @@ macro_rules! entries {
         #[doc = concat!("The codes of all rows of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// The sets are as they say, `counters` are those that `examine` has left, and `codes` has
-        /// two elements for each row of both sets, or of one if they are the same.
+        /// The slices of `sets` have the rows and axes that it names, `counters` are those that
+        /// `examine` has left, and `codes` has two elements for each row of both sets, or of one if
+        /// they are the same.
         #[kernel(max_block = 256)]
         pub unsafe fn $codes(
             sets: Sets<$type>,
             counters: DeviceSlice<u64>,
             codes: DeviceSliceMut<f32>,
         ) {
-            // SAFETY: by the contract of this kernel, the sets are as they say, `counters` are
-            // those that `examine` has left, and `codes` has two elements for each row.
+            // SAFETY: by the contract of this kernel, the slices of `sets` have the rows and axes
+            // that it names, `counters` are those that `examine` has left, and `codes` has two
+            // elements for each row.
             unsafe { make_codes(sets, counters, codes) }
         }
 
         #[doc = concat!("Counts the pairs of each row of `", stringify!($type), "` with each chunk of the second set.")]
         ///
         /// # Safety
-        /// The arguments are as they say. A block has exactly [`BRUTE_THREADS`] threads; the grid
-        /// has one for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second
-        /// along y.
+        /// The slices of `arguments` have the lengths that [`BruteCount`] documents, and `codes`
+        /// are those of these sets. A block has exactly [`BRUTE_THREADS`] threads; the grid has one
+        /// for [`BRUTE_ROWS`] rows of the first set along x, for each chunk of the second along y.
         #[kernel(max_block = 256, min_blocks = 4)]
         pub unsafe fn $count(parameters: BruteParameters, arguments: BruteCount<$type>) {
-            // SAFETY: `count` asks what this kernel asks: arguments as they say, codes of these
-            // sets, `BRUTE_THREADS` threads in each block, and a grid over the rows and chunks.
+            // SAFETY: `count` asks what this kernel asks: slices as `BruteCount` documents, codes
+            // of these sets, `BRUTE_THREADS` threads in each block, and a grid over the rows and
+            // chunks.
             unsafe { count(parameters, arguments) }
         }
 

@@ -98,7 +98,7 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
         let mut sixteen = NOTHING;
         unrolled! { axis in [0 1 2] {
             let place = sixteenth as usize + 16 * axis;
-            // SAFETY: written before the barrier.
+            // SAFETY: each group of 16 threads wrote its six elements before the barrier.
             unsafe {
                 sixteen.min[axis] = of_sixteens.add(place).read();
                 sixteen.max[axis] = of_sixteens.add(place + 48).read();
@@ -128,7 +128,7 @@ unsafe fn raise(target: Target, level: u32, entry: &FilterBox, of_sixteens: *mut
 /// Writes the leaves in the order of the sorted rows, and the nodes of the lowest four levels.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `leaves_…`.
 #[inline(always)]
 unsafe fn leaves<T: Number>(arguments: Leaves<T>) {
     let Leaves {
@@ -218,11 +218,12 @@ macro_rules! kernels {
         #[doc = concat!("Writes the leaves of `", stringify!($type), "` boxes, and the nodes of the lowest four levels.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and the grid is as for [`levels`].
+        /// The slices of `arguments` have the lengths that [`Leaves`] documents, and the grid is as
+        /// for [`levels`].
         #[kernel(block = 256)]
         pub unsafe fn $name(arguments: Leaves<$type>) {
-            // SAFETY: `leaves` asks what this kernel asks: arguments as they say, and a grid with a
-            // thread for each leaf in blocks of `BUILD_THREADS`.
+            // SAFETY: `leaves` asks what this kernel asks: slices as `Leaves` documents, and a grid
+            // with a thread for each leaf in blocks of `BUILD_THREADS`.
             unsafe { leaves(arguments) }
         }
     )*};

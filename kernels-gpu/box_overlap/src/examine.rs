@@ -11,8 +11,8 @@ use crate::domain::{half_extent, ordered};
 /// box, the range of the centres, and the sum of the extents.
 ///
 /// # Safety
-/// The sets are as they say; `counters` are those that [`crate::start`] has left; a block has 256
-/// threads.
+/// The slices of `sets` have the rows and axes that it names; `counters` are those that
+/// [`crate::start`] has left; a block has 256 threads.
 #[inline(always)]
 unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     const WARPS: usize = 8;
@@ -45,7 +45,8 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
             extents += extent;
         }
     };
-    // SAFETY: by the contract of this function, the sets are as they say.
+    // SAFETY: by the contract of this function, the slices of `sets` have the rows and axes that it
+    // names.
     unsafe { sets.each_row(look_at) };
     let (lane, warp) = (warp::lane_id(), thread::thread_idx_x() as usize / 32);
     unrolled! { axis in [0 1 2] {
@@ -68,7 +69,7 @@ unsafe fn examine<T: Number>(sets: Sets<T>, counters: DeviceSliceMut<u64>) {
     // A thread for each of the six limits.
     let limit = thread::thread_idx_x() as usize;
     if limit < 6 {
-        // SAFETY: written before the barrier.
+        // SAFETY: each warp wrote its six elements before the barrier.
         let of_warp = |warp: usize| unsafe { of_warps.add(limit * WARPS + warp).read() };
         let mut best = of_warp(0);
         let mut warp = 1;
@@ -97,12 +98,13 @@ macro_rules! entries {
         #[doc = concat!("Looks at all rows of `", stringify!($type), "`: which is no box, where the centres are, how large boxes are.")]
         ///
         /// # Safety
-        /// The sets are as they say; `counters` are those that [`crate::start`] has left; a block
-        /// has 256 threads.
+        /// The slices of `sets` have the rows and axes that it names; `counters` are those that
+        /// [`crate::start`] has left; a block has 256 threads.
         #[kernel(block = 256)]
         pub unsafe fn $name(sets: Sets<$type>, counters: DeviceSliceMut<u64>) {
-            // SAFETY: by the contract of this kernel, the sets are as they say, `counters` are
-            // those that `start` has left, and the block has 256 threads.
+            // SAFETY: by the contract of this kernel, the slices of `sets` have the rows and axes
+            // that it names, `counters` are those that `start` has left, and the block has 256
+            // threads.
             unsafe { examine(sets, counters) }
         }
     )*};

@@ -129,7 +129,8 @@ unsafe fn check<T: Number>(set: DeviceSlice<T>, rows: u32, axes: u32, fault: *mu
 /// Tests all pairs.
 ///
 /// # Safety
-/// As of the kernels below.
+/// All threads of the block call this. Each set has the rows that `sets` names, and `bits` the
+/// `words` of each row of the first.
 #[inline(always)]
 unsafe fn test<T: Number>(sets: &Sets<T>, words: u32, bits: *mut u32) {
     let me = thread::thread_idx_x();
@@ -196,7 +197,8 @@ unsafe fn write(word: u32, mut place: usize, indices: DeviceSliceMut<u32>) {
 /// Finds the pairs of all rows.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `few_…`. The arrays of `shared` have the sizes that [`Shared`]
+/// names.
 #[inline(always)]
 unsafe fn find<T: Number>(arguments: Few<T>, shared: Shared) {
     let Few {
@@ -231,7 +233,7 @@ unsafe fn find<T: Number>(arguments: Few<T>, shared: Shared) {
     unrolled! { k in [0 1] {
         let mut word = 0;
         while word < words && row(k) < sets.rows1 {
-            // SAFETY: written before the barrier.
+            // SAFETY: `test` wrote the words of all rows before the barrier.
             of_rows[k] += unsafe { shared.bits.add((row(k) * words + word) as usize).read() }.count_ones();
             word += 1;
         }
@@ -315,7 +317,7 @@ unsafe fn exclusive_sum(value: u32, of_warps: *mut u32) -> (u32, u32) {
     thread::sync_threads();
     let (mut before, mut total, mut other) = (sum - value, 0, 0);
     while other < WARPS {
-        // SAFETY: written before the barrier.
+        // SAFETY: each warp wrote its element before the barrier.
         let of_warp = unsafe { of_warps.add(other as usize).read() };
         if other < warp {
             before += of_warp;
@@ -331,10 +333,10 @@ macro_rules! entries {
         #[doc = concat!("Finds the pairs of few boxes of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// The sets are as they say, at most [`FEW_ROWS`] rows each, with a matrix of bits of at
-        /// most [`FEW_WORDS`] words. One block of [`FEW_THREADS`] threads. `status` has
-        /// [`FEW_STATUS`] elements; `counts` has an element for each row of the first set and
-        /// `offsets` one more, or they have none.
+        /// The slices of `sets` have the rows and axes that it names, at most [`FEW_ROWS`] rows
+        /// each, with a matrix of bits of at most [`FEW_WORDS`] words. One block of [`FEW_THREADS`]
+        /// threads. `status` has [`FEW_STATUS`] elements; `counts` has an element for each row of
+        /// the first set and `offsets` one more, or they have none.
         #[kernel(block = 512)]
         pub unsafe fn $name(arguments: Few<$type>) {
             let shared = Shared {

@@ -88,7 +88,7 @@ fn class(extent: f64, mean: f64) -> u64 {
 /// single key, as one of the second.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `keys_…`.
 #[inline(always)]
 unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
     let Keys {
@@ -134,8 +134,8 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
         let key = (is_of_tree << CLASS_BITS | class) << (sets.axes * bits) | curve;
         let key = key << (PASS_BITS * pass);
         let number = index + if is_second { sets.rows1 as usize } else { 0 };
-        // Of an address in either array LLVM would not know that it is global memory, and two stores
-        // it would make one with such an address: hence the other order.
+        // The branches store in opposite order: LLVM would otherwise merge each pair of stores into
+        // one through a selected pointer, and lose that it points to global memory.
         // SAFETY: an element for each row.
         unsafe {
             if pass.is_multiple_of(2) {
@@ -147,7 +147,8 @@ unsafe fn make_keys<T: Number>(bits: u32, arguments: Keys<T>) {
             }
         }
     };
-    // SAFETY: the sets are as they say, as do all arguments by the contract of the kernels.
+    // SAFETY: by the contract of this function, the slices of `sets` have the rows and axes that it
+    // names.
     unsafe { sets.each_row(make_key) };
 }
 
@@ -156,12 +157,12 @@ macro_rules! entries {
         #[doc = concat!("The keys by which boxes of `", stringify!($type), "` are sorted, and the rows' numbers.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and there are boxes; a coordinate has `bits` bits in a key
-        /// at most, and at most 20.
+        /// The slices of `arguments` have the lengths that [`Keys`] documents, and there are boxes;
+        /// a coordinate has `bits` bits in a key at most, and at most 20.
         #[kernel(max_block = 256)]
         pub unsafe fn $name(bits: u32, arguments: Keys<$type>) {
-            // SAFETY: `make_keys` asks what this kernel asks: arguments as they say, at least one
-            // box, and at most 20 bits of a coordinate.
+            // SAFETY: `make_keys` asks what this kernel asks: slices as `Keys` documents, at least
+            // one box, and at most 20 bits of a coordinate.
             unsafe { make_keys(bits, arguments) }
         }
     )*};

@@ -77,7 +77,7 @@ pub struct WriteRows {
 /// Searches for the pairs of each query.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `find_…`.
 #[inline(always)]
 unsafe fn find<T: Number>(arguments: Find<T>) {
     let Find {
@@ -168,8 +168,8 @@ macro_rules! entries {
         #[doc = concat!("Searches for the pairs of each box of the first set, of `", stringify!($type), "`.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and belong to one tree; the grid has a thread for each
-        /// query, in whole warps.
+        /// The slices of `arguments` have the lengths that [`Find`] documents, and belong to one
+        /// tree; the grid has a thread for each query, in whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(arguments: Find<$type>) {
             // SAFETY: `find` asks what this kernel asks: arguments of one tree, and a thread for
@@ -228,7 +228,8 @@ pub unsafe fn append_rows(queries: u32, rows: DeviceSlice<u32>, order: DeviceSli
 /// Writes the pairs that were kept to where their rows begin, sorted.
 ///
 /// # Safety
-/// The arguments are as they say, and the grid has a thread for each query.
+/// The slices of `arguments` have the lengths that [`WriteRows`] documents, those of `range`, and
+/// the grid has a thread for each query.
 #[kernel(max_block = 256)]
 pub unsafe fn write_rows(range: RowRange, arguments: WriteRows) {
     let RowRange {

@@ -91,7 +91,7 @@ pub struct PlaceRows {
 /// nodes above [`PACKET_LEVEL`], and tests of 32 leaves side by side.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels `count_rows_…`.
 #[inline(always)]
 unsafe fn search<T: Number>(
     parameters: RowParameters,
@@ -163,7 +163,8 @@ unsafe fn search<T: Number>(
                     let mut is_hit = false;
                     let mut index = 0;
                     if start + lane < leaves && leaf < sets.rows2 as u64 {
-                        // SAFETY: there is such a leaf, and it is one of the second set's rows.
+                        // SAFETY: `leaf` is below the number of leaves, and it is one of the second
+                        // set's rows.
                         unsafe {
                             if tree.leaf_overlaps(leaf as u32, &own) {
                                 index = order.at(first_leaf + leaf as usize) - first_row;
@@ -229,8 +230,9 @@ macro_rules! entries {
         #[doc = concat!("Counts the pairs of each task, of rows of `", stringify!($type), "` that were left.")]
         ///
         /// # Safety
-        /// The arguments are as they say, and belong to one tree; `counts` has an element for each
-        /// task: each row with each subtree. Blocks are whole warps.
+        /// The slices of `arrays` have the lengths that [`RowSearch`] documents, and belong to one
+        /// tree; `counts` has an element for each task: each row with each subtree. Blocks are
+        /// whole warps.
         #[kernel(max_block = 128)]
         pub unsafe fn $count(
             parameters: RowParameters,
@@ -284,7 +286,8 @@ entries! {
 /// Sets the numbers of pairs of the rows that were left.
 ///
 /// # Safety
-/// The arrays are as they say; `parameters` are those with which the pairs were counted.
+/// The slices of `arrays` have the lengths that [`RowCounts`] documents; `parameters` are those
+/// with which the pairs were counted.
 #[kernel(max_block = 256)]
 pub unsafe fn row_counts(parameters: RowParameters, arrays: RowCounts) {
     let RowCounts { left, sums, counts } = arrays;
@@ -303,7 +306,8 @@ pub unsafe fn row_counts(parameters: RowParameters, arrays: RowCounts) {
 /// `indices`.
 ///
 /// # Safety
-/// The arrays are as they say; `parameters`, `left` and `sums` are those that `fill_rows` had.
+/// The slices of `arrays` have the lengths that [`PlaceRows`] documents; `parameters`, `left` and
+/// `sums` are those that `fill_rows` had.
 #[kernel(max_block = 256)]
 pub unsafe fn place_rows(parameters: RowParameters, first_row: u32, arrays: PlaceRows) {
     let PlaceRows {

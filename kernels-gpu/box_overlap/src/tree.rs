@@ -55,7 +55,7 @@ impl Frame {
     /// nearest. With a scale of 0 all are 0, also NaN, the product of 0 and an infinite difference.
     #[inline(always)]
     pub fn place(self, coordinate: f32) -> u32 {
-        // Of NaN and 0 the maximum is 0.
+        // `f32::max` returns 0 if the product is NaN.
         let above = ((coordinate - self.low) * self.scale).max(0.0);
         let share = if above < 1.0 { above } else { 1.0 };
         // The last bits of a number from 2²³ on are those of an integer.
@@ -135,7 +135,7 @@ impl Tree {
     /// A bit for each entry of a node that may overlap `query`, and for each one that does.
     ///
     /// # Safety
-    /// There is such a node.
+    /// The tree has the level, and the level the node.
     #[inline(always)]
     pub unsafe fn overlapping(&self, level: u32, node: u32, query: &FilterBox) -> u32 {
         // SAFETY: the level has a first node, and the node its words, aligned as all nodes are.
@@ -155,7 +155,7 @@ impl Tree {
     /// Whether a leaf overlaps `query`.
     ///
     /// # Safety
-    /// There is such a leaf.
+    /// `leaf` is below the number of leaves.
     #[inline(always)]
     pub unsafe fn leaf_overlaps(&self, leaf: u32, query: &FilterBox) -> bool {
         let place = (leaf / CHILDREN) as usize * LEAF_WORDS + (leaf % CHILDREN) as usize;

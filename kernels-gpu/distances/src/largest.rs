@@ -71,7 +71,7 @@ pub unsafe fn largest_of_block<T: Number>(
     thread::sync_threads();
     let mut warp = 0;
     while warp < WARPS {
-        // SAFETY: written before the barrier.
+        // SAFETY: each warp wrote its two elements before the barrier.
         unsafe {
             found.magnitude = found.magnitude.max(words.add(warp).read());
             found.bad = found.bad.max(words.add(WARPS + warp).read());

@@ -289,7 +289,7 @@ unsafe fn shorten<T: Number>(
                 i += THREADS;
             }
             if tid == 0 {
-                // SAFETY: nobody else accesses the elements of this row now.
+                // SAFETY: no other thread accesses the elements of this row now.
                 unsafe {
                     shared.counts.add(row as usize).write(kept);
                     if kept == search.k {

@@ -21,7 +21,7 @@ const _: () = assert!(MAX_NEAREST + STEP <= MAX_CANDIDATES);
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Columns {
-    /// How many there are; at least 1.
+    /// Number of columns, at least 1.
     pub count: u64,
     /// The index of the first of them in the database.
     pub first: u64,

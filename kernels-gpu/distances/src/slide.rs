@@ -96,7 +96,7 @@ pub unsafe fn tile<T: Number, const PER_THREAD: usize, const LOAD_A: usize, cons
         atomic::max(longest.add(1), length_b as u32);
     }
     thread::sync_threads();
-    // SAFETY: nobody writes them any more.
+    // SAFETY: no thread writes them any more.
     let count = unsafe { longest.read().min(longest.add(1).read()) }.div_ceil(CHUNK);
 
     let from_a = Loader::new(start_a, length_a, TILE_ROWS);

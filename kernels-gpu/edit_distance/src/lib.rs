@@ -49,8 +49,8 @@ macro_rules! entries {
             ///
             /// # Safety
             /// As stated in `gridstride::edit_distance`' launch: a block of up to [`MAX_WARPS`]
-            /// whole warps for each pair, whose shorter sequence is not empty, and arrays as they
-            /// say.
+            /// whole warps for each pair, whose shorter sequence is not empty. `texts`, `edges` and
+            /// `out` have what each [`Pair`] names.
             #[kernel(max_block = 256)]
             pub unsafe fn $long(
                 parameters: Parameters,
@@ -72,7 +72,7 @@ macro_rules! entries {
         ///
         /// # Safety
         /// As stated in `gridstride::edit_distance`' launch: a warp for each job, blocks of
-        /// [`SHORT_THREADS`] threads, and arrays as they say.
+        /// [`SHORT_THREADS`] threads. `pairs`, `texts` and `out` have what each [`Job`] names.
         #[kernel(max_block = 128)]
         pub unsafe fn $name(
             parameters: Parameters,

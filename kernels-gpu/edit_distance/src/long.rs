@@ -223,7 +223,7 @@ pub unsafe fn long<const PLANES: usize>(
         let mut distance = 0u32;
         let mut other = 0;
         while other < warps as usize {
-            // SAFETY: written before the barrier.
+            // SAFETY: each warp wrote its sum before the barrier.
             distance = distance.wrapping_add(unsafe { sums.add(other).read() });
             other += 1;
         }

@@ -30,7 +30,7 @@ pub struct Job {
 ///
 /// # Safety
 /// - The block has [`SHORT_THREADS`] threads.
-/// - The jobs are as they say, and their pairs exist in `texts` and `out`.
+/// - Each job meets what the fields of [`Job`] document, and its pairs exist in `texts` and `out`.
 #[inline(always)]
 pub unsafe fn short<const PLANES: usize, const WORDS: usize>(
     parameters: Parameters,

@@ -307,7 +307,7 @@ impl Found {
     }
 
     /// # Safety
-    /// There is such a row, of this thread alone.
+    /// The row is below the number of rows, and only this thread writes it.
     #[inline(always)]
     unsafe fn add(&mut self, other: usize) {
         let (place, number) = match self.count < MATCHES {

@@ -56,7 +56,7 @@ pub unsafe fn sum_staged_neighbours(
     }
     let mut sum = 0.0;
     for i in me * points..core::cmp::min((me + 1) * points, there) {
-        // SAFETY: written before the barrier.
+        // SAFETY: each thread wrote its element before the barrier.
         sum += unsafe { tile.add(i).read() };
     }
     // SAFETY: below the number of sums, a thread for each.

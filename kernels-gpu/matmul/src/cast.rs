@@ -110,7 +110,8 @@ pub fn f32_of_f64(bits: u64) -> u32 {
 /// Converts all elements, `WIDTH` of which are a piece.
 ///
 /// # Safety
-/// As of the kernels below.
+/// The contract of the kernels: `from` and `to` have one length, and begin at multiples of 16
+/// bytes.
 #[inline(always)]
 unsafe fn cast<T: Copy + Default, U: Copy, const WIDTH: usize>(
     from: DeviceSlice<T>,

@@ -75,8 +75,8 @@ unsafe fn read<const PATTERN: u32>(
     number: u32,
     step: u32,
 ) -> [u32; 4] {
-    // What goes on within the rows changes upper bits of the piece's number, which are zero in
-    // `place` before the row's number is or'ed to them; what goes on from atom to atom is added.
+    // Steps within a row flip upper bits of the 16-byte index by exclusive or; steps to the next
+    // atom are added.
     let (within, beyond) = match PATTERN {
         PIECES_OF_K => (step, number),
         _ => (number, step),
@@ -138,8 +138,8 @@ unsafe fn multiply<I: Multiply, const A: u32, const B: u32>(product: &Product<u1
             if to_load > 0 {
                 let to = first.offset(free);
                 // Not to ask whether the stage is whole spares instructions and registers.
-                // SAFETY: a stage that nobody uses. The factors are those of the `Product`, which
-                // has `to_load` k from here on.
+                // SAFETY: a stage that no thread uses. The factors are those of the `Product`,
+                // which has `to_load` k from here on.
                 unsafe {
                     load_a.load(to, to_load as u32, false);
                     load_b.load(to.offset(TILE), to_load as u32, false);

@@ -153,10 +153,10 @@ impl<
     /// ptxas from spreading them among the multiplications.
     ///
     /// # Safety
-    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
-    ///   have arrived.
-    /// - The factor has the outer indices below the extent with these `k_left` k, which nobody
-    ///   writes meanwhile, and is as [`new`](Self::new) asks.
+    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nothing else uses until the
+    ///   copies have arrived.
+    /// - The factor has the outer indices below the extent with these `k_left` k, which no other
+    ///   thread writes meanwhile, and is as [`new`](Self::new) asks.
     #[allow(unused_assignments, reason = "the last copy steps on like the others")]
     #[inline(always)]
     pub unsafe fn load(&mut self, tile: SharedAddress, k_left: u32) {
@@ -176,7 +176,7 @@ impl<
                             _ => self.is_there >> copy & 1 == 1 && k < k_left,
                         };
                         // SAFETY: by the contract of this function, the place is in the tile, and
-                        // the elements are in the matrix if they are there, aligned as `new` asks.
+                        // the elements are in the matrix if `is_there`, aligned as `new` asks.
                         unsafe { start(self.elements, Self::WIDTH, from, to, is_there) };
                         from = from.wrapping_offset(self.steps[0]);
                         to = to.offset(self.place_step);
@@ -214,7 +214,7 @@ fn in_register(bits: u32) -> u32 {
 /// Starts the copy of `width` neighbours.
 ///
 /// # Safety
-/// As of [`async_copy::copy`]; they are elements of the slice if they are there.
+/// As of [`async_copy::copy`]; the `width` neighbours are elements of the slice if `is_there`.
 #[inline(always)]
 pub unsafe fn start<T: Copy>(
     elements: DeviceSlice<T>,

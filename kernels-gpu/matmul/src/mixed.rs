@@ -73,7 +73,7 @@ macro_rules! multiply {
             unsafe fn multiply(&mut self, left: [u32; 4], right: SharedAddress, step: u32) {
                 #[cfg(target_arch = "nvptx64")]
                 // SAFETY: by the contract of `Multiply::multiply`, the tile at `right` is
-                // initialised shared memory, which nobody writes until the instruction has been
+                // initialised shared memory, which no thread writes until the instruction has been
                 // waited for.
                 unsafe {
                     core::arch::asm!(
@@ -90,7 +90,7 @@ macro_rules! multiply {
                 }
                 #[cfg(not(target_arch = "nvptx64"))]
                 // SAFETY: by the contract of `Multiply::multiply`, the tile at `right` is
-                // initialised shared memory, which nobody writes meanwhile.
+                // initialised shared memory, which no thread writes meanwhile.
                 unsafe {
                     by_warps(self, left, right, step)
                 };

@@ -25,9 +25,9 @@ pub struct Packing<T, U> {
     /// The copies: a row of `k_padded` for each outer index, matrices without gaps, aligned to 16
     /// bytes.
     pub to: DeviceSliceMut<U>,
-    /// How many outer indices there are.
+    /// Number of outer indices.
     pub outer: u32,
-    /// How many k there are.
+    /// Number of k.
     pub k: u32,
     /// Elements of a row of the copy, an even number; those from `k` on become 0.
     pub k_padded: u32,
@@ -110,7 +110,7 @@ pub unsafe fn pack_f32(task: Packing<u32, u32>) {
         thread::sync_threads();
         unrolled! { i in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
             let (outer, k) = (warp + i as u32 / 2 * WARPS, lane + i as u32 % 2 * 32);
-            // SAFETY: written before the barrier.
+            // SAFETY: all threads wrote their elements of the tile before the barrier.
             words[i] = unsafe { tile.wrapping_add((outer * WORDS_STRIDE + k) as usize).read() };
         }}
     }
@@ -182,7 +182,7 @@ unsafe fn pack_pairs<U: Copy>(task: &Packing<u16, U>, write: impl Fn(usize, u32)
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             let outer = warp + i as u32 * WARPS;
             let row = outer % 2 * (PACK_TILE / 2) + outer / 2;
-            // SAFETY: written before the barrier.
+            // SAFETY: all threads wrote their elements of the tile before the barrier.
             pairs[i] = unsafe { tile.wrapping_add((row * PAIRS_STRIDE + lane) as usize).read() };
         }}
     }

@@ -18,7 +18,7 @@ pub struct Parts<T, C> {
     pub alpha: T,
     /// Factor of C, which is not read if it is 0.
     pub beta: T,
-    /// How many parts there are.
+    /// Number of parts.
     pub count: u32,
 }
 /// How sums become elements of C, and back.
@@ -31,7 +31,7 @@ struct Form<T, C> {
 /// `WIDTH` neighbours of each part, from element `index` on, added up in the order of the parts.
 ///
 /// # Safety
-/// They are there, and aligned to their size.
+/// Each part has `WIDTH` elements from `index` on, aligned to their size.
 #[inline(always)]
 unsafe fn add<T: Sum, C: Copy, const WIDTH: usize>(task: &Parts<T, C>, index: usize) -> [T; WIDTH] {
     let length = task.c.len();
@@ -95,7 +95,7 @@ unsafe fn finish<T: Sum, C: Copy, const WIDTH: usize>(
 }
 
 /// # Safety
-/// As of the kernels.
+/// The contract of the kernels of [`Parts`].
 #[inline(always)]
 unsafe fn add_parts<T: Sum, C: Copy, const WIDTH: usize>(task: &Parts<T, C>, form: Form<T, C>) {
     let length = task.c.len();

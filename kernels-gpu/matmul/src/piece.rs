@@ -42,8 +42,8 @@ macro_rules! sums {
 
             #[inline(always)]
             unsafe fn read(elements: DeviceSlice<$type>, first: usize) -> Self {
-                // SAFETY: by the contract of this function, they are there, initialised, and begin
-                // at a multiple of 16 bytes.
+                // SAFETY: by the contract of this function, the elements from `first` on are in the
+                // slice, initialised, and begin at a multiple of 16 bytes.
                 unsafe {
                     elements.address(first + $length - 1);
                     read(elements.address(first))
@@ -86,8 +86,8 @@ macro_rules! of_16_bits {
 
             #[inline(always)]
             unsafe fn read(elements: DeviceSlice<u16>, first: usize) -> Self {
-                // SAFETY: by the contract of this function, they are there, initialised, and begin
-                // at a multiple of 16 bytes.
+                // SAFETY: by the contract of this function, the elements from `first` on are in the
+                // slice, initialised, and begin at a multiple of 16 bytes.
                 unsafe {
                     elements.address(first + 7);
                     $name(read(elements.address(first).cast()))

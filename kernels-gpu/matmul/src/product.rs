@@ -12,11 +12,11 @@ pub struct Factor<T> {
     pub elements: DeviceSlice<T>,
     /// Where the first element of the first matrix is.
     pub start: i64,
-    /// How far the next outer index is.
+    /// Stride between outer indices, in elements.
     pub stride: i64,
-    /// How far the next k is.
+    /// Stride between k, in elements.
     pub stride_k: i64,
-    /// How far the next matrix of the batch is.
+    /// Stride between matrices of the batch, in elements.
     pub stride_batch: i64,
 }
 
@@ -86,11 +86,11 @@ struct Aligned8<V>(V);
 /// Reads `COUNT` neighbours, which together have 8 or 16 bytes.
 ///
 /// # Safety
-/// They are there, initialised, and aligned to their size.
+/// `from` points to `COUNT` initialised elements, aligned to the size of all of them.
 #[inline(always)]
 pub unsafe fn read<T: Copy, const COUNT: usize>(from: *const T) -> [T; COUNT] {
-    // SAFETY: by the contract of this function, the neighbours are there, initialised, and aligned
-    // to their size, as the two aligned types of 16 and 8 bytes are.
+    // SAFETY: by the contract of this function, `from` points to `COUNT` initialised elements,
+    // aligned to the size of all of them, as the two aligned types of 16 and 8 bytes are.
     unsafe {
         match size_of::<[T; COUNT]>() {
             16 => from.cast::<Aligned16<[T; COUNT]>>().read().0,
@@ -241,11 +241,12 @@ impl<S: Sum> Target<S> {
 /// Writes `COUNT` neighbours, which together have 8 or 16 bytes.
 ///
 /// # Safety
-/// They are there, aligned to their size, and no other thread uses them.
+/// `to` points to `COUNT` elements, aligned to the size of all of them, that no other thread uses.
 #[inline(always)]
 pub unsafe fn write<T: Copy, const COUNT: usize>(to: *mut T, values: [T; COUNT]) {
-    // SAFETY: by the contract of this function, the neighbours are there, aligned to their size as
-    // the two aligned types of 16 and 8 bytes are, and no other thread uses them.
+    // SAFETY: by the contract of this function, `to` points to `COUNT` elements, aligned to the
+    // size of all of them as the two aligned types of 16 and 8 bytes are, and no other thread uses
+    // them.
     unsafe {
         match size_of::<[T; COUNT]>() {
             16 => to.cast::<Aligned16<[T; COUNT]>>().write(Aligned16(values)),

@@ -55,21 +55,21 @@ pub struct Skinny<T, S = T> {
     pub c_start: i64,
     /// Stride of C between rows i, in elements.
     pub c_stride: i64,
-    /// How far the next j is.
+    /// Stride of C between columns j, in elements.
     pub c_stride_thin: i64,
-    /// How far the next C of the batch is.
+    /// Stride of C between matrices of the batch, in elements.
     pub c_stride_batch: i64,
-    /// How far the next part of k is.
+    /// Stride of C between parts of k, in elements.
     pub c_stride_part: i64,
     /// Factor of the product.
     pub alpha: S,
     /// Factor of C, which is not read if it is 0.
     pub beta: S,
-    /// How many i there are, below 2³¹.
+    /// Number of rows i, below 2³¹.
     pub rows: u32,
-    /// How many j there are: at most the number in the kernel's name, or 1 if there is none.
+    /// Number of columns j: at most the number in the kernel's name, or 1 if there is none.
     pub columns: u32,
-    /// How many k there are.
+    /// Number of k.
     pub k: u32,
     /// How many of k each part sums, a multiple of [`skinny_k_step`] for the size of `T`, and of
     /// `THIN_K_STEP` for the kernels `thin_`.
@@ -179,7 +179,7 @@ struct Tall<T, const VECTOR: usize, const ACROSS: bool, const ANY: bool> {
     /// The first row of that tile, and the first of the part's k in that step.
     row: u32,
     k: u32,
-    /// How many there are.
+    /// Number of rows, and of the part's k.
     rows: u32,
     k_count: u32,
     /// The steps of `next` in bytes: from piece to piece, from element to element of a piece,
@@ -202,8 +202,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
     const SIZE: u32 = size_of::<T>() as u32;
     const TILE: u32 = skinny_rows(ACROSS, Self::SIZE);
     const STEP: u32 = skinny_k_step(ACROSS, Self::SIZE);
-    /// How far the elements of a piece are from each other in the matrix. Where they are copied one
-    /// by one, neighbouring lanes have neighbours instead.
+    /// Distance between the elements of a piece in the matrix. Where they are copied one by one,
+    /// neighbouring lanes have neighbours instead.
     const DISTANCE: u32 = match (ANY, ACROSS) {
         (false, _) => 1,
         (true, false) => LANES_OF_K,
@@ -282,7 +282,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
             // SAFETY: by the contract of this function, the thread has read what was in the stage
             // before the current one.
             unsafe {
-                // What is read of a piece that ends behind the matrix is what lies in it.
+                // A piece that ends beyond the matrix is copied element by element, only as far as
+                // the matrix reaches.
                 if ANY || at < end && end - at < VECTOR as u32 {
                     self.copy::<true>(row, k);
                 } else {
@@ -376,7 +377,8 @@ impl<T: Sum, const VECTOR: usize, const ACROSS: bool, const ANY: bool>
 /// behind `memory` a k and column go.
 ///
 /// # Safety
-/// `memory` has room for them, and all have read what was there.
+/// `memory` has room for `count` k of `columns` columns, and all threads have read what it held
+/// before.
 #[inline(always)]
 pub unsafe fn load_thin<T: Sum>(
     product: &Skinny<T>,
@@ -657,7 +659,8 @@ unsafe fn across<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: b
 /// All columns of one k of the thin factor, in pieces of 16 bytes where that comes out even.
 ///
 /// # Safety
-/// They are there, from a multiple of 16 bytes on if `COLUMNS` is a multiple of `VECTOR`.
+/// `from` points to `COLUMNS` elements, from a multiple of 16 bytes on if `COLUMNS` is a multiple
+/// of `VECTOR`.
 #[inline(always)]
 unsafe fn read_columns<T: Sum, const VECTOR: usize, const COLUMNS: usize>(
     from: *const T,
@@ -685,8 +688,8 @@ unsafe fn read_columns<T: Sum, const VECTOR: usize, const COLUMNS: usize>(
 /// Adds the sums of the warps, in their order, and writes them; `row` is the tile's first one.
 ///
 /// # Safety
-/// All threads call it; `memory` has room for [`COLUMNS_ADDED`] columns of all warps, and nobody
-/// uses it otherwise.
+/// All threads call it; `memory` has room for [`COLUMNS_ADDED`] columns of all warps, and nothing
+/// else uses it.
 #[inline(always)]
 unsafe fn add_warps<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY: bool>(
     product: &Skinny<T>,
@@ -720,7 +723,7 @@ unsafe fn add_warps<T: Sum, const VECTOR: usize, const COLUMNS: usize, const ANY
             while place < at_once * tile_rows {
                 let mut sum = T::ZERO;
                 unrolled! { warp in [0 1 2 3 4 5 6 7] {
-                    // SAFETY: written before the barrier.
+                    // SAFETY: each warp wrote its part before the barrier.
                     let part = unsafe { memory.wrapping_add(warp * at_once * tile_rows + place).read() };
                     sum = if warp == 0 { part } else { sum + part };
                 }}

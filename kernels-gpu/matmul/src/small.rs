@@ -62,7 +62,7 @@ impl<T: Copy, const PATTERN: u32> Tiles<T> for Swizzled<T, PATTERN> {
     #[inline(always)]
     fn new(factor: &Factor<T>, first: u32, extent: u32, k: u32) -> Self {
         const { assert!(PATTERN == PIECES_OF_K || size_of::<T>() == 2) };
-        // That the elements are neighbours spares registers.
+        // The stride is 1 here; writing it as a constant saves registers.
         let factor = match PATTERN {
             PIECES_OF_K => Factor {
                 stride_k: 1,
@@ -98,8 +98,8 @@ impl<T: Copy, const PATTERN: u32> Tiles<T> for Swizzled<T, PATTERN> {
     #[inline(always)]
     unsafe fn read(tile: u32, place: u32, number: u32, step: u32) -> [u32; 4] {
         let first = address(dynamic_shared_mem::<u128>()).offset(tile);
-        // What goes on within the rows changes upper bits of the number of the 16 bytes, which is
-        // exclusive or'ed with the row's; what goes on from atom to atom is added.
+        // Steps within a row flip upper bits of the 16-byte index by exclusive or; steps to the
+        // next atom are added.
         let (within, beyond) = match PATTERN {
             PIECES_OF_K => (step, number),
             _ => (number, step),
@@ -220,8 +220,8 @@ unsafe fn multiply<T: Copy, C: Copy, I: Write<T, C>, A: Tiles<T>, B: Tiles<T>>(
         () => {
             if to_load > 0 {
                 let to = first.offset(free);
-                // SAFETY: a stage that nobody uses. The factors are those of the `Product`, which
-                // has `to_load` k from here on.
+                // SAFETY: a stage that no thread uses. The factors are those of the `Product`,
+                // which has `to_load` k from here on.
                 unsafe {
                     load_a.load(to, to_load as u32);
                     load_b.load(to.offset(A::BYTES), to_load as u32);

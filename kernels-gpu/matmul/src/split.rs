@@ -32,11 +32,11 @@ pub struct Splitting {
     pub from: DeviceSlice<u32>,
     /// Where the first element of the first matrix is.
     pub start: i64,
-    /// How far the next neighbour, the next row of neighbours, and the next matrix are.
+    /// Strides between neighbours, rows of neighbours and matrices, in elements.
     pub strides: [i64; 3],
     /// Bits of the terms: a batch of four sections each, aligned to 16 bytes.
     pub to: DeviceSliceMut<u16>,
-    /// How far the next row, the next section, and the next matrix are: multiples of 8.
+    /// Strides between rows, sections and matrices, in elements: multiples of 8.
     pub to_strides: [u64; 3],
     /// Neighbours and rows.
     pub lengths: [u32; 2],

@@ -32,7 +32,7 @@ pub struct Loader<T, const OUTER: u32, const PATTERN: u32> {
     place: u32,
     /// Its first k in a tile.
     k: u32,
-    /// How many outer indices there are from its first one on.
+    /// Number of outer indices from this thread's first one on.
     outer_left: i32,
 }
 
@@ -89,8 +89,8 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
     /// all are there may be said by `is_whole`, or found for each.
     ///
     /// # Safety
-    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nobody uses until the copies
-    ///   have arrived.
+    /// - `tile` has [`BYTES`](Self::BYTES) bytes, aligned to 16, that nothing else uses until the
+    ///   copies have arrived.
     /// - The factor has the outer indices below the extent with these `k_left` k, all
     ///   [`DEPTH`](Self::DEPTH) of them if `is_whole`. Nobody writes them meanwhile, and the factor
     ///   is as [`new`](Self::new) asks.
@@ -112,7 +112,7 @@ impl<T: Copy, const OUTER: u32, const PATTERN: u32> Loader<T, OUTER, PATTERN> {
             if (copy as u32) < copies {
                 let is_there = outer_left > 0 && (is_whole || self.k < k_left);
                 // SAFETY: by the contract of this function, the place is in the tile, and the
-                // elements are in the matrix if they are there, aligned as `new` asks.
+                // elements are in the matrix if `is_there`, aligned as `new` asks.
                 unsafe { start::<T>(self.elements, Self::PIECE, from, to, is_there) };
                 if PATTERN == PIECES_ACROSS {
                     let k = self.k + THREADS / 8;

@@ -84,7 +84,7 @@ unsafe fn along<P: Piece<Sum: WarpValue>>(
         let from = of_warps.wrapping_add(mine as usize);
         let mut sum = P::Sum::ZERO;
         unrolled! { warp in [0 1 2 3 4 5 6 7] {
-            // SAFETY: written before the barrier.
+            // SAFETY: each warp wrote its part before the barrier.
             sum = sum + unsafe { from.wrapping_add(warp * ROWS_ALONG as usize).read() };
         }}
         // SAFETY: one thread has the row.

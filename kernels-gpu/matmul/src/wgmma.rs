@@ -63,7 +63,7 @@ macro_rules! multiply {
             #[inline(always)]
             unsafe fn multiply<const A: bool, const B: bool>(sums: &mut [f32; $sums], a: Operand, b: Operand) {
                 // SAFETY: by the contract of `Multiply::multiply`, the operands are initialised
-                // dynamic shared memory that nobody writes until the instruction has been waited
+                // dynamic shared memory that no thread writes until the instruction has been waited
                 // for.
                 unsafe { wgmma::$function$(::<$a, $b>)?(sums, a, b) }
             }
@@ -114,8 +114,8 @@ unsafe fn multiply<
             if to_load > 0 {
                 let to = first.offset(free);
                 let is_whole = to_load as u32 >= depth;
-                // SAFETY: a stage that nobody uses. The factors are those of the `Product`, which
-                // has `to_load` k from here on, a whole stage if it `is_whole`.
+                // SAFETY: a stage that no thread uses. The factors are those of the `Product`,
+                // which has `to_load` k from here on, a whole stage if it `is_whole`.
                 unsafe {
                     load_a.load(to, to_load as u32, is_whole);
                     load_b.load(to.offset(bytes_a), to_load as u32, is_whole);

@@ -62,7 +62,7 @@ pub unsafe fn exclusive_sum<T: Summand>(value: T, warp_sums: *mut T) -> (T, T) {
     let mut total = T::ZERO;
     let mut other = 0;
     while other < warps {
-        // SAFETY: written before the barrier.
+        // SAFETY: each warp wrote its sum before the barrier.
         let sum = unsafe { warp_sums.add(other as usize).read() };
         if other < warp {
             before = before + sum;

@@ -81,12 +81,12 @@ macro_rules! passes {
         ///
         /// # Safety
         /// A block has [`SORT_THREADS`] threads and the [`sort_bytes`] of the tile, and there is a
-        #[doc = concat!("block for each tile of [`", stringify!($tile), "`] keys. The arrays are")]
-        /// as they say.
+        #[doc = concat!("block for each tile of [`", stringify!($tile), "`] keys.")]
+        /// The slices have the lengths that [`SortPass`] and [`SortValues`] document.
         #[kernel(max_block = 384, min_blocks = 2)]
         pub unsafe fn $pairs(arrays: SortPass, values: SortValues) {
-            // SAFETY: `sort_tile` asks what this kernel asks: arrays as they say, a block of
-            // `SORT_THREADS` for each tile, and the `sort_bytes` of tiles with values.
+            // SAFETY: `sort_tile` asks what this kernel asks: slices as `SortPass` documents, a
+            // block of `SORT_THREADS` for each tile, and the `sort_bytes` of tiles with values.
             unsafe { sort_tile::<{ $per_thread }, $ahead, true>(arrays, values) }
         }
 
@@ -97,8 +97,8 @@ macro_rules! passes {
         #[kernel(max_block = 384, min_blocks = 2)]
         pub unsafe fn $keys(arrays: SortPass) {
             // SAFETY: slices without elements may be anywhere, and without `VALUES` no value is
-            // touched. `sort_tile` asks what this kernel asks: arrays as they say, a block of
-            // `SORT_THREADS` for each tile, and the `sort_bytes` of tiles without values.
+            // touched. `sort_tile` asks what this kernel asks: slices as `SortPass` documents, a
+            // block of `SORT_THREADS` for each tile, and the `sort_bytes` of tiles without values.
             unsafe {
                 let values = SortValues {
                     values: DeviceSlice::from_raw_parts(core::ptr::null(), 0),

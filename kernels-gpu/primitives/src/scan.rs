@@ -60,7 +60,7 @@ pub struct Sums {
 /// Adds up all values below each.
 ///
 /// # Safety
-/// The arrays are as they say; otherwise as for [`totals_u32`].
+/// The slices have the lengths that [`Sums`] documents; otherwise as for [`totals_u32`].
 #[kernel(block = 256)]
 pub unsafe fn sums_u32(tiles: u32, arrays: Sums) {
     let Sums {

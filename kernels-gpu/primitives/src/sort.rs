@@ -86,8 +86,8 @@ pub struct SortKeys {
 /// counts.
 ///
 /// # Safety
-/// The arrays are as they say, with words for several tiles. Nothing else uses the words, or writes
-/// to the keys.
+/// The slices have the lengths that [`SortKeys`] documents, with words for several tiles. Nothing
+/// else uses the words, or writes to the keys.
 #[kernel(block = 256)]
 pub unsafe fn digit_totals(arrays: SortKeys) {
     let SortKeys {
@@ -144,7 +144,7 @@ pub unsafe fn digit_totals(arrays: SortKeys) {
     thread::sync_threads();
     let mut pass = first_pass;
     while pass < bits.passes() {
-        // SAFETY: nobody adds any more.
+        // SAFETY: no thread adds any more.
         let count = unsafe { totals.add((pass * DIGITS + me) as usize).read() };
         if count != 0 {
             // SAFETY: a total for each digit, which all blocks only add to.

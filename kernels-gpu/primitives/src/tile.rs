@@ -66,8 +66,8 @@ impl Shared {
 /// Moves the keys of a tile.
 ///
 /// # Safety
-/// As of the kernels, whose tiles have `KEYS` keys for each thread; without `VALUES` there are no
-/// values.
+/// The contract of the kernels of a pass, whose tiles have `KEYS` keys for each thread; without
+/// `VALUES` there are no values.
 #[inline(always)]
 pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: bool>(
     arrays: SortPass,
@@ -112,7 +112,7 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
         unsafe { in_warp.add(i * WARP_SIZE as usize + lane as usize).write(0) };
     }}
     thread::sync_threads();
-    // SAFETY: written before the barrier.
+    // SAFETY: one thread wrote the tile's number before the barrier.
     let tile = unsafe { known.read() };
     let start = tile as usize * full as usize;
     let left = keys.len() - start;
@@ -163,7 +163,7 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
     let mut of_digit = 0;
     if me < DIGITS {
         each_warp! { i {
-            // SAFETY: written before the barrier.
+            // SAFETY: each warp wrote its counts of all digits before the barrier.
             counts[i] = unsafe { shared.in_warps.add(i * DIGITS as usize + me as usize).read() };
             of_digit += counts[i];
         }}
@@ -180,7 +180,7 @@ pub unsafe fn sort_tile<const KEYS: usize, const AHEAD: usize, const VALUES: boo
         let mut running = in_tile;
         each_warp! { i {
             let place = i * DIGITS as usize + me as usize;
-            // SAFETY: nobody else uses these between the barriers.
+            // SAFETY: nothing else uses these between the barriers.
             unsafe { shared.in_warps.add(place).write(running) };
             #[allow(unused_assignments, reason = "the last warp's is not read")]
             {

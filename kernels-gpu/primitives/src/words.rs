@@ -34,7 +34,7 @@ impl SortWords {
     /// The counter of a pass's tiles.
     ///
     /// # Safety
-    /// There are words.
+    /// `words` has the [`HEADER`](Self::HEADER) of a sort.
     #[inline(always)]
     pub(crate) unsafe fn taken(&self, pass: u32) -> *mut u64 {
         // SAFETY: one of the first words.
@@ -67,11 +67,11 @@ impl SortWords {
     /// A tile's word of a digit.
     ///
     /// # Safety
-    /// There are words for the tile.
+    /// `words` has [`DIGITS`] words for the tile behind the header.
     #[inline(always)]
     pub(crate) unsafe fn of_tile(&self, tile: u32, digit: u32) -> *mut u64 {
         let place = tile as usize * DIGITS as usize + digit as usize;
-        // SAFETY: by the contract of this function, there are words for the tile.
+        // SAFETY: by the contract of this function, `words` has those of the tile.
         unsafe { self.words.address(Self::HEADER + place) }
     }
 }
@@ -99,7 +99,8 @@ pub(crate) unsafe fn look_back<const AHEAD: usize>(
         let mut is_done = false;
         // Below tile 0, which is the last that counts, there is none.
         let other = |i: usize| (above - 1).saturating_sub(i as u32);
-        // SAFETY: there are words for a lower tile, which are used atomically alone.
+        // SAFETY: by the contract of this function, a lower tile has words, which are only used
+        // atomically.
         let look = |i: usize| unsafe { atomic::load(words.of_tile(other(i), digit)) };
         unrolled! { i in [0 1 2 3 4 5 6 7] {
             if i < AHEAD {

@@ -8,7 +8,7 @@
 //!
 //! Only rows 1 to t − 1 are read by other threads, so only they are published in shared memory,
 //! twice: while all read one copy, the owners write the other, and one barrier per letter is
-//! enough. Row 0 never changes, and nobody reads row t.
+//! enough. Row 0 never changes, and no thread reads row t.
 //!
 //! A published row is `VALUES · lanes` words long, at least D: a thread whose position is past D
 //! computes a value that nobody uses, which costs less than a branch.
@@ -69,8 +69,8 @@ pub const fn shared_words(parameters: &Parameters, row_length: u32) -> u64 {
 /// Sketches sequence `order[block]`.
 ///
 /// # Safety
-/// - the arrays are as they say.
-/// - the block is (lanes, `tuple`), lanes a multiple of 32 and lanes × `VALUES` at least `dim`;
+/// - The slices have the lengths that [`Arrays`] documents.
+/// - The block is (lanes, `tuple`), lanes a multiple of 32 and lanes × `VALUES` at least `dim`;
 ///   dynamic shared memory holds [`shared_words`] for rows of lanes × `VALUES`.
 #[inline(always)]
 unsafe fn direct<const VALUES: usize>(parameters: Parameters, arrays: Arrays<f32>) {
@@ -249,9 +249,9 @@ macro_rules! entries {
         /// [`shared_words`] of dynamic shared memory.
         #[kernel(max_block = 1024)]
         pub unsafe fn $name(parameters: Parameters, arrays: Arrays<f32>) {
-            // SAFETY: by the contract of this kernel, the arrays are as they say, the block has a
-            // multiple of 32 lanes for each of `tuple` rows, and dynamic shared memory has
-            // `shared_words` for them.
+            // SAFETY: by the contract of this kernel, the slices have the lengths that `Arrays`
+            // documents, the block has a multiple of 32 lanes for each of `tuple` rows, and dynamic
+            // shared memory has `shared_words` for them.
             unsafe { direct::<$values>(parameters, arrays) }
         }
     )*};

@@ -67,14 +67,14 @@ pub trait Aggregate: Copy + 'static {
         self.empty()
     }
 
-    /// The state with a point added, later than those that it stands for or as late. Before an
-    /// error comes back for points that are out of order, some of them may be added as they stand.
+    /// Returns the state with a point added that is not earlier than its other points. If the input
+    /// is out of order, `push` may still see points in that order before the call returns its
+    /// error.
     fn push(&self, state: Self::State, point: Point) -> Self::State;
 
-    /// Whether a state that [`push`](Self::push) made of some points is right. Where it is not, it
-    /// is dropped, and the points are added again to an empty state, by
-    /// [`push_carefully`](Self::push_carefully). So `push` may leave checks of single points to one
-    /// check of all.
+    /// Whether a state made by [`push`](Self::push) is correct. If not, the kernel discards the
+    /// state and adds the points again with [`push_carefully`](Self::push_carefully). `push` can so
+    /// replace a test per point by one test per bucket.
     #[inline(always)]
     fn is_valid(&self, _state: &Self::State) -> bool {
         true

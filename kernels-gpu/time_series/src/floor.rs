@@ -11,10 +11,11 @@ use cuda_std::DeviceParam;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub struct Floor {
     width: u64,
-    /// Where the first bucket with nothing but timestamps begins, below the width.
+    /// The start of the first bucket whose start is an `i64`, as an offset from `i64::MIN`; less
+    /// than `width`.
     phase: u64,
     reciprocal: u64,
-    /// Of the two shifts that follow the multiplication.
+    /// The two right shifts after the multiplication by `reciprocal`.
     shifts: [u32; 2],
 }
 

@@ -6,16 +6,16 @@ use crate::floor::Floor;
 use crate::points::{PAIRS, PER_THREAD, Points, Value, for_pairs};
 use crate::tile::Tile;
 
-/// Flags of a thread's points, a bit for each.
+/// Flags of a thread's points. Bit i of each mask describes the thread's point i.
 #[derive(Clone, Copy)]
 pub struct Mine {
-    /// How many there are.
+    /// Number of points of this thread.
     pub count: u32,
-    /// A bit for each with which a bucket begins.
+    /// Points with which a bucket begins.
     pub heads: u32,
-    /// A bit for each whose timestamp is below that of the one before in the series.
+    /// Points earlier than the point before in their series.
     pub disorder: u32,
-    /// A bit for each whose bucket has no label. Later ones of the same series may lack it.
+    /// Points whose bucket has no label. Later points of the same series may lack the flag.
     pub without_label: u32,
 }
 

@@ -1,9 +1,9 @@
 //! Buckets that lie in several tiles, put together from their pieces.
 //!
-//! A thread has a unit, a block [`THREADS`] neighbouring ones: first of a tile each, then, in
-//! further launches, of as many tiles as a block had, until one block is enough. So the order of
-//! merging depends on places alone, and it is that of a tree. If all buckets are short, each lies in
-//! two tiles at most, and one launch joins them.
+//! Each thread joins one unit, each block [`THREADS`] consecutive units. In the first launch a unit
+//! is a tile; in each further launch a unit is what a block of the launch before has joined, until
+//! one block suffices. The order of merging is a tree that depends on positions alone. If all
+//! buckets are short, each lies in two tiles at most, and one launch joins them.
 
 use cuda_std::prelude::*;
 use cuda_std::shared;
@@ -45,7 +45,7 @@ impl Units {
     #[inline(always)]
     fn first_place(&self, unit: u32) -> u32 {
         if self.places.is_empty() {
-            // SAFETY: there are words.
+            // SAFETY: by the contract of `join`, `units.reports` has its words.
             let total = unsafe { self.reports.words.at(TOTAL) };
             return if unit == 0 { 0 } else { total as u32 };
         }
@@ -87,10 +87,10 @@ pub unsafe fn join<A: Aggregate, R: Results<A>>(
     if unit < units.count {
         before = units.first_place(unit);
         has_head = units.first_place(unit + 1) > before;
-        // SAFETY: of each unit.
+        // SAFETY: `lead` has an element for each unit, and `unit < count`.
         lead = unsafe { pieces.lead.at(unit as usize) };
         if has_head {
-            // SAFETY: there if there is a head.
+            // SAFETY: `trail` has an element for each unit, written if a bucket begins in the unit.
             state = unsafe { pieces.trail.at(unit as usize) };
         } else {
             state = lead;
@@ -183,8 +183,8 @@ unsafe fn write<A: Aggregate, R: Results<A>>(
     state: A::State,
 ) {
     if bucket < units.buckets {
-        // SAFETY: there is room, as has been compared, and by the contract of this function, nobody
-        // else writes the result of this bucket.
+        // SAFETY: there is room, as has been compared, and by the contract of this function, no
+        // other thread else writes the result of this bucket.
         unsafe { results.write(aggregate, bucket as usize, state) };
     }
 }

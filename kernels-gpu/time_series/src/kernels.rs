@@ -1,4 +1,4 @@
-//! The kernels that aggregate, and how aggregates of one's own get theirs.
+//! The kernels that aggregate, and how custom aggregates get theirs.
 
 use cuda_std::prelude::*;
 
@@ -20,7 +20,7 @@ use crate::sums::Sums;
 pub struct Columns {
     /// Room for all columns.
     pub elements: DeviceSliceMut<f64>,
-    /// How far the next column is.
+    /// Stride between columns, in elements.
     pub stride: usize,
     /// The column of each statistic, 4 bits for each from the lowest ones on; 15 for none.
     pub places: u64,
@@ -76,8 +76,8 @@ impl<A: Aggregate> Copy for Rows<A> {}
 impl<A: Aggregate> Results<A> for Rows<A> {
     #[inline(always)]
     unsafe fn write(&self, aggregate: &A, bucket: usize, state: A::State) {
-        // SAFETY: by the contract of `Results::write`, there is room for the bucket, which nobody
-        // else writes.
+        // SAFETY: by the contract of `Results::write`, there is room for the bucket, which no other
+        // thread else writes.
         unsafe { self.0.set(bucket, aggregate.finish(state)) };
     }
 }
@@ -206,11 +206,10 @@ impl<A> Parameter<A> {
     }
 }
 
-/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as
-/// [`reduce`](crate::reduce).
+/// The body of the reduce kernel that [`aggregate_kernels!`](crate::aggregate_kernels) defines.
 ///
 /// # Safety
-/// As there.
+/// The contract of [`reduce`](crate::reduce), with an element of `results` for each bucket.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn reduce_rows<A: Aggregate>(
@@ -235,11 +234,10 @@ pub unsafe fn reduce_rows<A: Aggregate>(
     }
 }
 
-/// What [`aggregate_kernels!`](crate::aggregate_kernels) makes a kernel of: as
-/// [`join`](crate::join).
+/// The body of the join kernel that [`aggregate_kernels!`](crate::aggregate_kernels) defines.
 ///
 /// # Safety
-/// As there.
+/// The contract of [`join`](crate::join), with an element of `results` for each bucket.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn join_rows<A: Aggregate>(
@@ -253,8 +251,8 @@ pub unsafe fn join_rows<A: Aggregate>(
     unsafe { join(aggregate, units, pieces, Rows::<A>(results)) }
 }
 
-/// Makes the kernels of an [`Aggregate`] in a kernel crate of one's own, under names of which each
-/// must be the only one in its crate, and on the host a static that names them for
+/// Makes the kernels of a custom [`Aggregate`] in the user's kernel crate, under names that must be
+/// unique in the crate, and on the host a static that names them for
 /// `gridstride::time_series::Custom`.
 ///
 /// ```

@@ -86,7 +86,7 @@ pub fn is_nan(key: u64) -> bool {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Bucketed<V> {
-    /// Of all points.
+    /// The value of each point.
     pub values: DeviceSlice<V>,
     /// The index of each bucket's first point.
     pub firsts: DeviceSlice<u32>,
@@ -98,7 +98,7 @@ impl<V: Value> Bucketed<V> {
     /// The first point of a bucket, and the first one behind it.
     ///
     /// # Safety
-    /// There is such a bucket.
+    /// `bucket` is below the number of buckets.
     #[inline(always)]
     pub unsafe fn points(&self, bucket: usize) -> (u32, u32) {
         // SAFETY: below the length.
@@ -115,7 +115,7 @@ impl<V: Value> Bucketed<V> {
     /// The key of a point.
     ///
     /// # Safety
-    /// There is such a point.
+    /// `point` is below the number of values.
     #[inline(always)]
     pub unsafe fn key(&self, point: u32) -> u64 {
         // SAFETY: below the length.
@@ -134,7 +134,7 @@ pub struct Percentiles {
     pub percents: DeviceSlice<f64>,
     /// Room for a column of each.
     pub columns: DeviceSliceMut<f64>,
-    /// How far the next column is.
+    /// Stride between columns, in elements.
     pub stride: usize,
 }
 
@@ -142,7 +142,7 @@ impl Percentiles {
     /// Writes a bucket's percentile.
     ///
     /// # Safety
-    /// There are such a percentile and such a bucket, and nobody else writes it.
+    /// The percentile and the bucket exist, and no other thread writes the element.
     #[inline(always)]
     pub unsafe fn set(&self, percentile: usize, bucket: usize, value: f64) {
         // SAFETY: room for each bucket in each column.

@@ -1,5 +1,5 @@
-//! GPU kernels of time-series aggregation, and [`Aggregate`], of which kernels of one's own are
-//! made. `gridstride::time_series` launches them.
+//! GPU kernels of time-series aggregation, and [`Aggregate`], for kernels of custom aggregates.
+//! `gridstride::time_series` launches them.
 #![no_std]
 
 #[macro_use]

@@ -94,7 +94,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
             }
             if own_heads > 0 && place <= LAST {
                 // The bucket that ends at this thread's first bucket start began before its points.
-                // SAFETY: this thread wrote it, and nobody else uses it before the barrier.
+                // SAFETY: this thread wrote it, and nothing else uses it before the barrier.
                 unsafe {
                     let ends_here = stage.states.add(place as usize);
                     let state = self.aggregate.merge(before_me, ends_here.read());
@@ -210,7 +210,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         let mut other = warp;
         while other > 0 {
             other -= 1;
-            // SAFETY: written before the barrier.
+            // SAFETY: each warp wrote its element before the barrier.
             let last = unsafe { last_heads.add(other as usize).read() };
             if last != NONE {
                 return last;
@@ -248,7 +248,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
                 let mut takes_part = index < self.mine.count;
                 if self.mine.heads >> index & 1 != 0 {
                     if place <= LAST {
-                        // SAFETY: there is such a place.
+                        // SAFETY: `place` is at most `LAST`, the last entry of the stage.
                         unsafe {
                             stage.states.add(place as usize).write(state);
                             stage.firsts.add(place as usize).write(point);

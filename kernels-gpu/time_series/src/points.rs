@@ -36,7 +36,7 @@ pub enum Absent {
     Marked,
 }
 
-/// A NaN that stands for no value; others stand for NaN.
+/// The bits of the NaN that marks a missing value. Every other NaN is a value.
 pub const ABSENT: u64 = u64::MAX;
 
 impl Absent {
@@ -114,9 +114,9 @@ impl Value for f32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Points<V> {
-    /// Of all points, aligned to 16 bytes.
+    /// The timestamp of each point, aligned to 16 bytes.
     pub timestamps: DeviceSlice<i64>,
-    /// As many, aligned to those of a pair. None if only timestamps matter.
+    /// The value of each point, aligned to a pair of values. Empty if only timestamps are needed.
     pub values: DeviceSlice<V>,
     /// A bit for each point, from the lowest of the first word on: whether a series begins with it.
     /// Without words only the first one.

@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 
 use crate::points::{ABSENT, Value};
 
-/// Which of several points with the same timestamp is one.
+/// Which points with equal timestamps are kept.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceParam)]
 pub enum Duplicates {
@@ -21,7 +21,7 @@ pub enum Duplicates {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Preparation {
-    /// Of all points.
+    /// The timestamp of each point.
     pub timestamps: DeviceSlice<i64>,
     /// A bit for each point: whether a series begins with it. Without words only the first one.
     pub series_starts: DeviceSlice<u32>,
@@ -128,7 +128,7 @@ pub unsafe fn prepare_f64(
 /// Prepares `f32` as [`prepare_f64`].
 ///
 /// # Safety
-/// As there.
+/// `prepared` has an element for each timestamp, and so has `values`, as for [`prepare_f64`].
 #[kernel]
 pub unsafe fn prepare_f32(
     preparation: Preparation,

@@ -106,7 +106,7 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
     let mine = Mine::find(&points, &tile, start);
     if mine.disorder | mine.without_label != 0 {
         let first = start + (me * PER_THREAD) as usize;
-        // SAFETY: there are words.
+        // SAFETY: by the contract of this function, `reports` has its words.
         unsafe {
             reports.report(Report::Disorder, first, mine.disorder);
             reports.report(Report::WithoutLabel, first, mine.without_label);
@@ -163,8 +163,8 @@ pub unsafe fn reduce<A: Aggregate, R: Results<A>, V: Value, S: Source, const ONL
 /// Counts the heads in lower threads and in the tile, and says whether it has a long bucket.
 ///
 /// # Safety
-/// All threads call this; `of_warps` has an element of shared memory for each warp, which nobody
-/// uses until the barrier.
+/// All threads call this; `of_warps` has an element of shared memory for each warp, which nothing
+/// else uses until the barrier.
 #[inline(always)]
 unsafe fn count_heads(mine: &Mine, of_warps: *mut u32) -> (u32, u32, bool) {
     let (warp, lane) = (thread::thread_idx_x() / WARP_SIZE, warp::lane_id());
@@ -186,7 +186,7 @@ unsafe fn count_heads(mine: &Mine, of_warps: *mut u32) -> (u32, u32, bool) {
     thread::sync_threads();
     let (mut before, mut all, mut flags) = (up_to_me - own, 0, 0);
     unrolled! { other in [0 1 2 3] {
-        // SAFETY: written before the barrier.
+        // SAFETY: each of the four warps wrote its element before the barrier.
         let word = unsafe { of_warps.add(other).read() };
         let heads = word & !HAS_LONG;
         if (other as u32) < warp {

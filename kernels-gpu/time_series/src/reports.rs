@@ -19,7 +19,7 @@ pub const TOTAL: usize = 5;
 /// A finding of a block. The word has 2⁶⁴ − 1 less the lowest index of a point, or 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A tile with another number of buckets than it has places: the first one of its points.
+    /// The tile has more or fewer buckets than reserved places; reports the tile's first point.
     Places = 0,
     /// A timestamp below that before it.
     Disorder = 1,
@@ -35,12 +35,13 @@ impl Reports {
     /// Reports the lowest of the points from `first` on that have a bit.
     ///
     /// # Safety
-    /// There are words.
+    /// `words` has [`REPORTS`] elements.
     #[inline(always)]
     pub unsafe fn report(&self, report: Report, first: usize, points: u32) {
         if points != 0 {
             let index = first as u64 + points.trailing_zeros() as u64;
-            // SAFETY: one of the words, used atomically.
+            // SAFETY: by the contract of this function, the element is in `words`. All threads use
+            // it atomically.
             unsafe { atomic::max(self.words.address(report as usize), u64::MAX - index) };
         }
     }

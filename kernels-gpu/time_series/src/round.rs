@@ -50,7 +50,7 @@ pub unsafe fn round(floor: Floor, timestamps: DeviceSliceMut<i64>, failure: Devi
                 let mut place = 2 * (first + i * step);
                 let end = place + 2;
                 while place < end && place < len {
-                    // SAFETY: below the length, and nobody else has it.
+                    // SAFETY: below the length, and no other thread has it.
                     unsafe {
                         let timestamp = timestamps.at(place);
                         timestamps.set(place, rounded(floor, timestamp, place, failure));

@@ -51,7 +51,8 @@ pub unsafe fn pick_f64(
 /// [`pick_f64`] of integers.
 ///
 /// # Safety
-/// As there.
+/// The contract of [`pick_f64`]: indices without [`GAP`] are below the length of `from`, and `to`
+/// has an element for each.
 #[kernel]
 pub unsafe fn pick_i64(
     from: DeviceSlice<i64>,
@@ -82,7 +83,8 @@ pub unsafe fn reorder_f32(
 /// [`reorder_f32`] of `f64`.
 ///
 /// # Safety
-/// As there.
+/// The contract of [`reorder_f32`]: `order` has indices below the length of `from`, and `to` has an
+/// element for each.
 #[kernel]
 pub unsafe fn reorder_f64(
     from: DeviceSlice<f64>,
@@ -97,7 +99,8 @@ pub unsafe fn reorder_f64(
 /// [`reorder_f32`] of integers.
 ///
 /// # Safety
-/// As there.
+/// The contract of [`reorder_f32`]: `order` has indices below the length of `from`, and `to` has an
+/// element for each.
 #[kernel]
 pub unsafe fn reorder_i64(
     from: DeviceSlice<i64>,
@@ -172,7 +175,7 @@ pub struct Counts {
 /// 1 for each bucket all of whose counts are above `ddof`, else 0.
 ///
 /// # Safety
-/// The counts are as they say, and there is room for each bucket.
+/// `counts` and `kept` have an element for each bucket, and `more` too unless it is empty.
 #[kernel]
 pub unsafe fn keep_buckets(Counts { counts, more }: Counts, ddof: f64, kept: DeviceSliceMut<u32>) {
     for bucket in thread::grid_stride(counts.len()) {
@@ -219,7 +222,8 @@ pub unsafe fn filled_lengths(
             let mut length = 0;
             if first < end {
                 let buckets = floor.bucket(starts.at(end - 1)) - floor.bucket(starts.at(first));
-                // Of all 2⁶⁴ timestamps one each: one too many.
+                // With a width of 1 over the whole range of `i64` there are 2⁶⁴ buckets, which
+                // `u64` cannot count. The host cannot allocate 2⁶⁴ − 1 either.
                 length = if buckets == u64::MAX {
                     buckets
                 } else {

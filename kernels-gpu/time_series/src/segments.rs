@@ -19,14 +19,14 @@ impl<S> Exchange<S> {
     /// Bytes that it takes.
     pub const BYTES: usize = WARPS * size_of::<S>() + WARPS * size_of::<u32>();
 
-    /// Wraps shared memory of at least `BYTES` bytes at `start`.
+    /// Uses `BYTES` bytes of shared memory from `memory` on.
     ///
     /// # Safety
-    /// They are there, and aligned for the state.
+    /// `memory` points to at least `BYTES` bytes of shared memory, aligned for `S`.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u8) -> Exchange<S> {
-        // SAFETY: by the contract of this function, `BYTES` bytes are there, and the second array
-        // begins within them.
+        // SAFETY: by the contract of this function, `memory` has `BYTES` bytes, and the second
+        // array begins within them.
         unsafe {
             Exchange {
                 states: memory.cast(),
@@ -36,23 +36,25 @@ impl<S> Exchange<S> {
     }
 }
 
-/// States of open buckets at a thread. In a warp without a head `before` means nothing, and `after`
-/// does so only in the last warp: nobody needs the others.
+/// The state of the bucket that is open before and after a thread's points. In a warp without a
+/// head, `before` is meaningless, and `after` is complete only in the last warp: no caller reads
+/// the others.
 #[derive(Clone, Copy)]
 pub struct Open<S> {
-    /// Of the points in lower threads, back to the last head or to the block's start.
+    /// The state of the points in lower threads, back to the last head or to the block's start.
     pub before: S,
-    /// The same with the thread's own.
+    /// The same, with the points of this thread.
     pub after: S,
 }
 
-/// From each thread's state, of all its points or, if there is a head among them, of those from its
-/// last head on, what is open before and after it. `empty` is a state of no points of the bucket
-/// that is open before it. There is one barrier.
+/// Merges the threads' states in order, and returns for each thread the state of the open bucket
+/// before and after its points. `state` covers the thread's points from its last head on, or all of
+/// them if it has no head. `empty` is the empty state of the bucket that is open before the thread.
+/// There is one barrier.
 ///
 /// # Safety
-/// All [`THREADS`] threads of the block call this, with the same `exchange`, which nobody uses
-/// until the next barrier.
+/// All [`THREADS`] threads of the block call this, with the same `exchange`, which nothing else
+/// uses until the next barrier.
 #[inline(always)]
 pub unsafe fn states_before<A: Aggregate>(
     aggregate: &A,
@@ -93,7 +95,8 @@ pub unsafe fn states_before<A: Aggregate>(
         }
     }
     if lane == WARP_SIZE - 1 {
-        // SAFETY: an element for each warp, which this thread alone writes.
+        // SAFETY: both arrays of `exchange` have an element for each warp, which this thread alone
+        // writes.
         unsafe {
             exchange.states.add(warp as usize).write(state);
             exchange
@@ -114,7 +117,7 @@ pub unsafe fn states_before<A: Aggregate>(
     let mut other = warp;
     while other > 0 {
         other -= 1;
-        // SAFETY: written before the barrier.
+        // SAFETY: the last lane of warp `other` wrote both elements before the barrier.
         let (lower, has_head) = unsafe {
             (
                 exchange.states.add(other as usize).read(),
@@ -143,7 +146,7 @@ pub unsafe fn states_before<A: Aggregate>(
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceParam)]
 pub struct Pieces<S> {
-    /// Up to the first head; of all points if there is none.
+    /// The points up to the first head, or all points if there is none.
     pub lead: DeviceSliceMut<S>,
     /// From the last head on, if there is one.
     pub trail: DeviceSliceMut<S>,

@@ -46,7 +46,8 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         let mut number = me;
         while number <= self.heads {
             let mut first = 0;
-            // SAFETY: written before the barrier.
+            // SAFETY: each head wrote its element before the barrier, and the last thread that of
+            // the end.
             let end = unsafe {
                 if number > 0 {
                     first = firsts.add(number as usize - 1).read() as u32;

@@ -2,7 +2,7 @@
 
 use crate::segments::Exchange;
 
-/// Places of a [`Stage`], and the last one.
+/// Entries of a [`Stage`], and the last one.
 const STAGE: usize = 64;
 pub const LAST: u32 = STAGE as u32 - 1;
 
@@ -11,11 +11,12 @@ pub const fn bytes<S>() -> usize {
     Stage::<S>::BYTES + Exchange::<S>::BYTES
 }
 
-/// Some buckets on their way out: neighbours in memory are written by neighbouring threads. A
-/// head's place is its number among those of the tile less that of the first one that is here.
+/// A buffer in shared memory for up to 63 finished buckets, so that neighbouring threads write
+/// neighbouring results. The entry of a head is its number in the tile minus `from`, the number of
+/// the first head of this round.
 pub struct Stage<S> {
-    /// Of the bucket that ends at the head: at place 0, of what goes out before or belongs to an
-    /// earlier tile.
+    /// `states[i]` is the state of the bucket that ends at head `from + i`. `states[0]` belongs to
+    /// the bucket before head `from`, which an earlier round wrote or an earlier tile began.
     pub states: *mut S,
     /// The head, as a point of the tile.
     pub firsts: *mut u32,
@@ -25,14 +26,14 @@ impl<S> Stage<S> {
     /// Bytes of shared memory: a multiple of 16.
     pub const BYTES: usize = STAGE * (size_of::<S>() + size_of::<u32>());
 
-    /// Wraps shared memory of at least the stage's bytes at `start`.
+    /// Uses `BYTES` bytes of shared memory from `memory` on.
     ///
     /// # Safety
-    /// They are there, and aligned for the state.
+    /// `memory` points to at least `BYTES` bytes of shared memory, aligned for `S`.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u8) -> Stage<S> {
-        // SAFETY: by the contract of this function, the bytes of both arrays are there, and the
-        // second one begins within them.
+        // SAFETY: by the contract of this function, `memory` has `BYTES` bytes, those of both
+        // arrays, and the second one begins within them.
         unsafe {
             Stage {
                 states: memory.cast(),

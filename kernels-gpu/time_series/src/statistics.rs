@@ -13,9 +13,9 @@ use crate::statistic::{State, Statistic};
 pub trait Statistics: WarpValue {
     /// Which state this is.
     const STATE: State;
-    /// No values.
+    /// The state without values.
     const EMPTY: Self;
-    /// The state of no values, for a bucket that has this value.
+    /// The state without values, for a bucket that has this value.
     fn empty_near(value: f64) -> Self;
     /// Adds an ordinary value; any other, also NaN, leaves the state [invalid](Self::is_valid).
     fn push(self, value: f64) -> Self;
@@ -23,15 +23,15 @@ pub trait Statistics: WarpValue {
     fn is_valid(&self) -> bool;
     /// Adds any value.
     fn push_carefully(self, value: f64) -> Self;
-    /// Of the values of both.
+    /// Returns the state of the values of `self` followed by those of `later`.
     fn merge(self, later: Self) -> Self;
     /// Whether this state has a statistic.
     #[inline(always)]
     fn has(statistic: Statistic) -> bool {
         statistic.state() as u32 <= Self::STATE as u32
     }
-    /// A statistic that this state has; `ddof` is what the variance's divisor is below the number
-    /// of values.
+    /// Returns a statistic that this state [has](Self::has). The divisor of variances is the number
+    /// of values minus `ddof`.
     fn statistic(self, statistic: Statistic, ddof: f64) -> f64;
 }
 

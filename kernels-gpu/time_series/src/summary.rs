@@ -222,7 +222,7 @@ impl Summary {
         if divisor <= 0.0 || !self.sum.high.is_finite() {
             return f64::NAN;
         }
-        // Of equal values rounding must not leave a trace.
+        // Equal values have the variance 0 exactly, without rounding errors of the shift.
         if self.min == self.max {
             return 0.0;
         }
@@ -230,7 +230,7 @@ impl Summary {
     }
 }
 
-/// All that the statistics need.
+/// The aggregate whose results are [`Summary`] states.
 pub type Summaries = StatesOf<Summary>;
 
 impl Statistics for Summary {

@@ -39,10 +39,10 @@ impl<V: Value> Tile<V> {
     pub const BYTES: usize =
         TILE as usize * (size_of::<i64>() + size_of::<V>()) + 32 + START_WORDS * size_of::<u32>();
 
-    /// Wraps shared memory of at least the tile's bytes at `start`.
+    /// Uses `BYTES` bytes of shared memory from `memory` on.
     ///
     /// # Safety
-    /// They are dynamic shared memory, aligned to 16 bytes.
+    /// `memory` points to at least `BYTES` bytes of dynamic shared memory, aligned to 16 bytes.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u8) -> Tile<V> {
         let values = PhantomData;
@@ -82,8 +82,8 @@ impl<V: Value> Tile<V> {
     ///
     /// # Safety
     /// All threads of a block of [`THREADS`] call this; `start` is a multiple of [`TILE`] below the
-    /// number of points. There is a place more than tiles, or none. Nobody uses the memory until the
-    /// barrier.
+    /// number of points. `places` has one element more than there are tiles, or none. Nothing else
+    /// uses the memory until the barrier.
     #[inline(always)]
     pub unsafe fn load<S: Source>(
         &self,
@@ -113,7 +113,8 @@ impl<V: Value> Tile<V> {
             } else {
                 None
             };
-            // SAFETY: nobody uses the memory.
+            // SAFETY: all threads are here, and nothing else uses the memory until the barrier, by
+            // the contract of this function.
             unsafe { self.load_surroundings::<S>(points, places, start) };
             // Each round of pairs keeps the order that `place` gives to those of the first one.
             let to = place(2 * me);
@@ -129,7 +130,7 @@ impl<V: Value> Tile<V> {
             }}
             return;
         }
-        // SAFETY: all threads are here, and nobody uses the memory until the barrier, by the
+        // SAFETY: all threads are here, and nothing else uses the memory until the barrier, by the
         // contract of this function.
         unsafe { self.load_surroundings::<S>(points, places, start) };
         let mut point = me;

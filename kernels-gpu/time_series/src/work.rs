@@ -8,7 +8,7 @@ use crate::reports::{Report, Reports};
 use crate::segments::Pieces;
 use crate::tile::Tile;
 
-/// A tile on its way.
+/// The tile of a block, with the arguments of its launch.
 pub struct Work<A: Aggregate, V> {
     pub aggregate: A,
     pub points: Points<V>,
@@ -85,7 +85,7 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     pub unsafe fn report_missing<S: Source>(&self, point: u32, value: f64, subtrahend: f64) {
         let absent = self.points.absent;
         if S::IS_DIFFERENCE && !(absent.has(value) && absent.has(subtrahend)) {
-            // SAFETY: there are words.
+            // SAFETY: by the contract of `reduce`, `reports` has its words.
             unsafe {
                 self.reports
                     .report(Report::Missing, self.start + point as usize, 1)
@@ -93,8 +93,9 @@ impl<A: Aggregate, V: Value> Work<A, V> {
         }
     }
 
-    /// The state with a point of the tile, if it takes part. The first time values need not be
-    /// looked at if the state tells of NaN.
+    /// Returns the state with a point added, unless the point is absent. The first attempt skips
+    /// the test for absent points if the aggregate rejects NaN: an invalid state then shows that
+    /// there was one.
     #[inline(always)]
     pub fn push<S: Source, const CAREFULLY: bool>(
         &self,
@@ -118,12 +119,12 @@ impl<A: Aggregate, V: Value> Work<A, V> {
     /// Writes what is known of a bucket by its first point.
     ///
     /// # Safety
-    /// The place is one of this tile, and nobody else writes it.
+    /// The place is one of this tile, and no other thread writes it.
     #[inline(always)]
     pub unsafe fn write_head(&self, place: usize, first: u32) {
         let timestamp = self.tile.timestamp(first);
-        // SAFETY: by the contract of this function, the place is one of this tile, and nobody else
-        // writes it.
+        // SAFETY: by the contract of this function, the place is one of this tile, and no other
+        // thread writes it.
         unsafe {
             self.buckets
                 .starts

@@ -4,7 +4,7 @@
 //! arrived, the handle's stream builds the tree over it, and then searches in it for one chunk after
 //! the other, beside the following copies. A third stream copies counts back.
 //!
-//! Who waits for whom:
+//! Order of the streams:
 //! - The handle's stream waits for the copies of the second set and of each chunk. What is copied to
 //!   the device is copied once, so no copy waits for memory to become free.
 //! - The stream that copies back waits for the search of each chunk, whose counts have a buffer of
@@ -205,7 +205,8 @@ fn search<T: HasKernels>(
         // chunk.
         unsafe {
             tree.set_queries(device, &rows)?;
-            // What the tree was built by, and no rows left to warps.
+            // Starts with the counters that the tree was built from, in which no rows are left to
+            // warps yet.
             (this.search.counters).start_copy_of(device, &base.counters, 0)?;
             tree.find(&mut this.search, found, &mut slots, &mut this.left)?;
         }

@@ -175,7 +175,7 @@ unsafe fn split<T: HasKernels>(
     let is_across = from.stride.unsigned_abs() < from.stride_k.unsigned_abs()
         && is_aligned::<T::Term>(outer as i64)
         && is_aligned::<T::Term>(whole as i64);
-    // Of k and the outer index, neighbours come first.
+    // The axis with contiguous elements comes first: k, or the outer index if `is_across`.
     let order = |along: usize, across: usize| match is_across {
         false => [along, across],
         true => [across, along],

@@ -5,7 +5,7 @@
 //! streams compute, since a panel has too few tiles for all multiprocessors. k is not cut, and the
 //! kernel is that of the whole, so the results are the same bit for bit.
 //!
-//! Who waits for whom:
+//! Order of the streams:
 //! - A stream that computes waits for the copies of B, of its panel of A and, if C is read, of its
 //!   panel of C.
 //! - The stream that copies back waits for the kernels of the panel.

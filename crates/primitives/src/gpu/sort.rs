@@ -108,8 +108,8 @@ impl PairSort {
     /// The pairs must be where the first pass reads them, and the first pass one that there is.
     pub unsafe fn finish(mut self) -> Result<(Buffer<u64>, Buffer<u32>)> {
         let (keys, values) = (&mut self.keys, Some(&mut self.values));
-        // SAFETY: the pairs are where the first pass reads them, and there is such a pass, both by
-        // the contract of this function.
+        // SAFETY: the pairs are where the first pass reads them, and the sort has this pass, both
+        // by the contract of this function.
         let place = unsafe {
             sort(
                 &self.device,

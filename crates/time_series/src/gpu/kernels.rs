@@ -8,7 +8,6 @@ use time_series_kernels::{
     Pieces, Points, Preparation, Reports, Summary, Sums, Units,
 };
 
-/// The module of all kernels except those of user-defined aggregates.
 /// The kernels for one type of values.
 pub struct Kernels<V: 'static> {
     /// Values without duplicates, or rates.

@@ -25,8 +25,9 @@ pub struct SeriesPartition<'a, T: Clone> {
     series: &'a Series<'a, T>,
     work: Work,
     points: Range<usize>,
-    /// All points in the order of time, once they are cut, with the options of parts: what depends on
-    /// other buckets is left to the caller.
+    /// All points in the order of time, once they have been split. The options are those of a
+    /// partition: filling and dropping of buckets are left to the caller, since they depend on
+    /// other partitions.
     ordered: Option<Arc<Series<'a, T>>>,
 }
 

@@ -66,7 +66,8 @@ entries! {
 }
 
 /// # Safety
-/// As of the kernels; a block has D / PLACES threads along x, and t along y.
+/// The offsets ascend up to the number of letters, which are below the alphabet, and the tables and
+/// sketches have what they name; a block has D / PLACES threads along x, and t along y.
 #[inline(always)]
 unsafe fn sketch<const PLACES: usize, const IS_STRIDED: bool>(
     letters: DeviceSlice<u8>,

@@ -93,7 +93,8 @@ pub unsafe fn sketch_pointers(
 /// Goes through `length` letters, a block-full of them in shared memory at a time.
 ///
 /// # Safety
-/// There are such letters and table entries; all threads of the block come here, once.
+/// `letter` can read all `length` letters, and the tables have entries for each of them; all
+/// threads of the block come here, once.
 #[inline(always)]
 unsafe fn stage(
     length: u64,

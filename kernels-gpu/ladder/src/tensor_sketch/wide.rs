@@ -53,7 +53,8 @@ pub unsafe fn sketch_all(
 }
 
 /// # Safety
-/// As of the kernels; the sketch begins at `out`.
+/// The letters of `range` are below the alphabet, the tables have an entry for each letter, and the
+/// sketch begins at `out`.
 #[inline(always)]
 unsafe fn sketch_wide(
     letters: DeviceSlice<u8>,

@@ -68,7 +68,8 @@ pub struct Arrays<P> {
 }
 
 /// # Safety
-/// - The arrays are as they say; dynamic shared memory holds the table of one group.
+/// - The slices have the lengths that [`Arrays`] documents; dynamic shared memory holds the table
+///   of one group.
 /// - The block has one dimension, a multiple of 32; the grid a multiple of `launched`.
 #[inline(always)]
 unsafe fn chunks<N: Number, const T: usize, const D: usize>(

@@ -39,7 +39,7 @@ pub struct Parameters {
 pub struct Run {
     /// The number of the first.
     pub first: u32,
-    /// How many there are; none gives the identity.
+    /// Number of matrices; 0 gives the identity.
     pub count: u32,
     /// The number of the result.
     pub result: u32,

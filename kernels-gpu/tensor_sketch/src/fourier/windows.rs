@@ -61,7 +61,7 @@ pub struct Arrays {
 
 /// # Safety
 /// - A run has at least one stride, and no more than a window.
-/// - The arrays are as they say.
+/// - The slices have the lengths that [`Arrays`] documents.
 #[inline(always)]
 unsafe fn windows<const T: usize>(parameters: Parameters, arrays: Arrays) {
     let Arrays {

@@ -87,7 +87,7 @@ impl Scratch {
         let mut all = Extent::NONE;
         let mut warp = 0;
         while warp < WARPS {
-            // SAFETY: written before the barrier.
+            // SAFETY: each warp wrote its element before the barrier.
             all = all.joined(unsafe { self.extents.add(warp).read() });
             warp += 1;
         }
@@ -142,7 +142,7 @@ impl Scratch {
             before += counts[i];
         }}
         thread::sync_threads();
-        // SAFETY: written before the barrier.
+        // SAFETY: a thread of the block wrote the range before the barrier.
         unsafe { self.range.read() }
     }
 

@@ -168,7 +168,7 @@ unsafe fn extents<V: Value>(points: Bucketed<V>, huge: Huge) {
 /// Begins the search for a percentile of each bucket.
 ///
 /// # Safety
-/// The [contract](Huge#contract), and there is such a percentile.
+/// The [contract](Huge#contract), and `percentile` is below the number of percentiles.
 #[kernel]
 pub unsafe fn huge_begin(huge: Huge, to: Percentiles, percentile: u32) {
     for entry in thread::grid_stride(huge.buckets.len()) {
@@ -286,8 +286,8 @@ unsafe fn gather<V: Value>(points: Bucketed<V>, huge: Huge) {
 /// Ends the search for a percentile of each bucket, and writes it.
 ///
 /// # Safety
-/// The [contract](Huge#contract), and a block for each bucket. There is such a percentile, and its
-/// column has room for all buckets.
+/// The [contract](Huge#contract), and a block for each bucket. `percentile` is below the number of
+/// percentiles, and its column has room for all buckets.
 #[kernel(block = 512)]
 pub unsafe fn huge_finish(huge: Huge, to: Percentiles, percentile: u32) {
     let entry = thread::block_idx_x() as usize;
