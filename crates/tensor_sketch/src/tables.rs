@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView2};
 /// The largest alphabet: codes are bytes.
 const MAX_ALPHABET: usize = 256;
 /// The longest tuple.
-const MAX_TUPLE: usize = 8;
+pub(crate) const MAX_TUPLE: usize = 8;
 /// The largest dimension.
 const MAX_DIM: usize = 4096;
 

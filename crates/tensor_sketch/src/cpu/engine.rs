@@ -10,6 +10,7 @@ use gridstride_runtime::{Error, Result};
 use ndarray::{ArrayViewMut1, ArrayViewMut2};
 use pulp::Arch;
 
+use super::instructions::dispatch;
 use super::leaves::{Leaves, Text};
 use super::matrix::Matrix;
 use super::operators::{Operators, word_letters};
@@ -105,13 +106,14 @@ impl<T: Vector> Fourier<T> {
             of_texts.push(Text::new(tuple, codes, operators, letters)?);
             matrices.push(Matrix::identity_rows(self.arch, tuple, dim, rows)?);
         }
-        self.arch.dispatch(Leaves {
+        let leaves = Leaves {
             tuple,
             texts: of_texts,
             operators,
             letters,
             matrices,
-        })
+        };
+        dispatch(self.arch, leaves)
     }
 
     /// Computes the matrices of texts of equal length; those of short texts on one thread.

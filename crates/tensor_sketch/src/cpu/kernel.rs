@@ -4,12 +4,12 @@
 //! through the text in groups that fit in the registers. The *width* of a group is the number of
 //! entries of its first row. Operators are stored such that a group reads a prefix of the entries.
 
-use std::marker::PhantomData;
+use bytemuck::Zeroable;
 
-use pulp::{Simd, WithSimd};
-
+use super::instructions::{Instructions, Register};
 use super::vector::{Vector, lanes_of};
 use crate::fourier::pairs;
+use crate::tables::MAX_TUPLE;
 
 /// The largest distance from the diagonal of an entry of a word's operator, unless t is less.
 pub(super) const MAX_DEPTH: usize = 4;
@@ -18,8 +18,8 @@ pub(super) const MAX_DEPTH: usize = 4;
 /// free.
 const fn group_rows(width: usize, registers: usize) -> usize {
     // References, so that the tables are not built on the stack in each call.
-    const WITH_16: &[usize; 9] = &[0, 1, 2, 3, 1, 1, 1, 1, 1];
-    const WITH_32: &[usize; 9] = &[0, 1, 2, 3, 4, 2, 2, 1, 1];
+    const WITH_16: &[usize; MAX_TUPLE + 1] = &[0, 1, 2, 3, 1, 1, 1, 1, 1];
+    const WITH_32: &[usize; MAX_TUPLE + 1] = &[0, 1, 2, 3, 4, 2, 2, 1, 1];
     match registers {
         ..32 => WITH_16[width],
         _ => WITH_32[width],
@@ -53,50 +53,74 @@ pub(super) struct Words<'a, T> {
     pub squares: Option<&'a [T]>,
 }
 
-/// Multiplies the first row of S, or all `rows` = t rows, by the operators of `words`, in place.
-/// `state` has the real and the imaginary vector of each entry, row t − 1 first.
-#[inline(always)]
-pub(super) fn advance_rows<T: Vector, S: Simd>(
+/// Multiplies a group of rows.
+type GroupOf<T, S> = fn(S, &Words<T>, &mut [T]);
+
+/// The multiplication of the first row of S, or of all `rows` = t rows, by operators of one depth.
+pub(super) struct Advance<T, S> {
     simd: S,
     tuple: usize,
     rows: usize,
-    words: Words<T>,
-    mut state: &mut [T],
-) {
-    if const { S::IS_SCALAR } {
-        return advance_plainly(simd, tuple, rows, words, state);
+    /// The groups, the widest first, and the place of each one's last row in the state.
+    groups: [Option<(GroupOf<T, S>, usize)>; MAX_TUPLE],
+}
+
+impl<T: Vector, S: Instructions> Advance<T, S> {
+    pub fn new(simd: S, tuple: usize, rows: usize, depth: usize) -> Advance<T, S> {
+        let mut groups = [None; MAX_TUPLE];
+        let mut width = if const { S::REGISTERS == 0 } {
+            0
+        } else {
+            tuple
+        };
+        for place in &mut groups {
+            if width == 0 {
+                break;
+            }
+            let (count, rest) = match rows {
+                1 => (1, 0),
+                _ => {
+                    let count = group_rows(width, S::REGISTERS);
+                    (count, width - count)
+                }
+            };
+            let start = pairs(rest) * 2 * lanes_of::<T, S>();
+            *place = Some((group(width, count, depth.min(width)), start));
+            width = rest;
+        }
+        Advance {
+            simd,
+            tuple,
+            rows,
+            groups,
+        }
     }
-    if rows == 1 {
-        return advance(simd, tuple, 1, words, state);
-    }
-    let mut width = tuple;
-    while width > 0 {
-        let group = group_rows(width, S::REGISTER_COUNT);
-        let (others, rows) = state.split_at_mut(pairs(width - group) * 2 * lanes_of::<T, S>());
-        advance(simd, width, group, words, rows);
-        state = others;
-        width -= group;
+
+    /// Multiplies the rows by the operators of `words`, in place. `state` has the real and the
+    /// imaginary vector of each entry, row t − 1 first.
+    #[inline(always)]
+    pub fn run(&self, words: &Words<T>, mut state: &mut [T]) {
+        if const { S::REGISTERS == 0 } {
+            return advance_plainly(self.simd, self.tuple, self.rows, words, state);
+        }
+        for (group, start) in self.groups.iter().map_while(|group| *group) {
+            let (others, rows) = state.split_at_mut(start);
+            group(self.simd, words, rows);
+            state = others;
+        }
     }
 }
 
-/// Multiplies a group of `rows` rows.
-#[inline(always)]
-fn advance<T: Vector, S: Simd>(
-    simd: S,
-    width: usize,
-    rows: usize,
-    words: Words<T>,
-    state: &mut [T],
-) {
+/// Returns the function for a group of `rows` rows.
+fn group<T: Vector, S: Instructions>(width: usize, rows: usize, depth: usize) -> GroupOf<T, S> {
     macro_rules! select {
         ($(($width:literal, $rows:literal): $group:ty, [$($depth:literal)*];)*) => {
-            match (width, rows, words.depth.min(width)) {
+            match (width, rows, depth) {
                 $($(($width, $rows, $depth) if const { is_used::<T, S>($width, $rows, $depth) } => {
-                    simd.vectorize(Advance::<T, $group, $depth> {
-                        words,
-                        state,
-                        group: PhantomData,
-                    })
+                    |simd, words, state| simd.call(
+                        #[inline(always)]
+                        || advance_group::<T, S, $group, $depth>(simd, words, state),
+                    )
                 })*)*
                 shape => unreachable!("no kernel for {shape:?}"),
             }
@@ -123,24 +147,23 @@ fn advance<T: Vector, S: Simd>(
 }
 
 /// Whether such groups and operators occur. Kernels for other shapes are not compiled.
-const fn is_used<T, S: Simd>(width: usize, rows: usize, depth: usize) -> bool {
+const fn is_used<T, S: Instructions>(width: usize, rows: usize, depth: usize) -> bool {
     // Only matrices, which are in `f64`, have entries at larger distances.
     let has_operators = depth <= MAX_DEPTH || size_of::<T>() == size_of::<f64>();
-    has_operators && (rows == 1 || rows == group_rows(width, S::REGISTER_COUNT))
+    has_operators && (rows == 1 || rows == group_rows(width, S::REGISTERS))
 }
 
-/// [`advance_rows`] as plain loops, compiled once for all shapes. Few machines have no vectors.
-fn advance_plainly<T: Vector, S: Simd>(
+/// [`Advance::run`] as plain loops, compiled once for all shapes. Few machines have no vectors.
+fn advance_plainly<T: Vector, S: Instructions>(
     simd: S,
     tuple: usize,
     rows: usize,
-    words: Words<T>,
+    words: &Words<T>,
     state: &mut [T],
 ) {
-    let operators: &[Complex<T, S>] = bytemuck::cast_slice(words.operators);
-    let squares: Option<&[T::Of<S>]> = words.squares.map(bytemuck::cast_slice);
-    let squares = squares.map(|squares| squares[0]);
-    let state: &mut [Complex<T, S>] = bytemuck::cast_slice_mut(state);
+    let operators: &[[T::Of<S>; 2]] = bytemuck::cast_slice(words.operators);
+    let squares = vector::<T, S>(words.squares.unwrap_or(&[T::from_f64(-1.0)]));
+    let state: &mut [[T::Of<S>; 2]] = bytemuck::cast_slice_mut(state);
     for &word in words.words {
         let operator = &operators[word as usize * words.entries..][..words.entries];
         let entry =
@@ -153,80 +176,54 @@ fn advance_plainly<T: Vector, S: Simd>(
                 let own = j < words.depth;
                 let mut sum = if own { entry(width, j) } else { row[j] };
                 let first = j.saturating_sub(words.depth);
-                for (i, &before) in (first..j).zip(&row[first..]) {
+                for (i, before) in (first..j).zip(&row[first..]) {
                     let operator = entry(width - i - 1, j - i - 1);
-                    sum = add_product::<T, S>(simd, sum, before, operator, squares);
+                    Register::add_product::<true>(simd, &mut sum, before, &operator, &squares);
                 }
-                row[j] = if own {
-                    add::<T, S>(simd, row[j], sum)
+                if own {
+                    Register::add(simd, &mut row[j], &sum);
                 } else {
-                    sum
-                };
+                    row[j] = sum;
+                }
             }
             rest = others;
         }
     }
 }
 
-struct Advance<'a, T, G, const DEPTH: usize> {
-    words: Words<'a, T>,
-    state: &'a mut [T],
-    group: PhantomData<G>,
-}
-
-impl<T: Vector, G: Group, const DEPTH: usize> WithSimd for Advance<'_, T, G, DEPTH> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let entries = self.words.entries;
-        let operators: &[Complex<T, S>] = bytemuck::cast_slice(self.words.operators);
-        let operator = |word: u32| {
-            let operator = &operators[word as usize * entries..][..entries];
-            &operator[..operator_start(G::WIDTH + 1, DEPTH)]
-        };
-        let state: &mut [Complex<T, S>] = bytemuck::cast_slice_mut(self.state);
-        let mut rows = G::load::<T, S>(state);
-        match self.words.squares {
-            None => {
-                for &word in self.words.words {
-                    G::step::<T, S, DEPTH>(simd, &mut rows, operator(word), None);
-                }
-            }
-            Some(squares) => {
-                let squares: &[T::Of<S>] = bytemuck::cast_slice(squares);
-                for &word in self.words.words {
-                    G::step::<T, S, DEPTH>(simd, &mut rows, operator(word), Some(squares[0]));
-                }
+/// Multiplies a group of rows by operators whose entries are at a distance of at most `DEPTH`.
+#[inline(always)]
+fn advance_group<T: Vector, S: Instructions, G: Group, const DEPTH: usize>(
+    simd: S,
+    words: &Words<T>,
+    state: &mut [T],
+) {
+    let operators: &[[T::Of<S>; 2]] = bytemuck::cast_slice(words.operators);
+    let operator = |word: u32| {
+        let operator = &operators[word as usize * words.entries..][..words.entries];
+        &operator[..operator_start(G::WIDTH + 1, DEPTH)]
+    };
+    let state: &mut [[T::Of<S>; 2]] = bytemuck::cast_slice_mut(state);
+    let mut rows = G::load(state);
+    match words.squares.map(vector::<T, S>) {
+        None => {
+            for &word in words.words {
+                G::step::<S, _, DEPTH, false>(simd, &mut rows, operator(word), Zeroable::zeroed());
             }
         }
-        G::store::<T, S>(&rows, state);
+        Some(squares) => {
+            for &word in words.words {
+                G::step::<S, _, DEPTH, true>(simd, &mut rows, operator(word), squares);
+            }
+        }
     }
+    G::store(&rows, state);
 }
 
-type Complex<T, S> = [<T as Vector>::Of<S>; 2];
-
+/// Returns the first vector of `numbers`.
 #[inline(always)]
-fn add<T: Vector, S: Simd>(simd: S, a: Complex<T, S>, b: Complex<T, S>) -> Complex<T, S> {
-    [T::add(simd, a[0], b[0]), T::add(simd, a[1], b[1])]
-}
-
-/// Adds (x + yz)(u + vz) = xu + yvz² + (xv + yu)z to a sum.
-#[inline(always)]
-fn add_product<T: Vector, S: Simd>(
-    simd: S,
-    [real, imaginary]: Complex<T, S>,
-    [x, y]: Complex<T, S>,
-    [u, v]: Complex<T, S>,
-    squares: Option<T::Of<S>>,
-) -> Complex<T, S> {
-    let real = T::mul_add(simd, x, u, real);
-    let real = match squares {
-        None => T::mul_sub_from(simd, y, v, real),
-        Some(squares) => T::mul_add(simd, T::mul(simd, y, squares), v, real),
-    };
-    let imaginary = T::mul_add(simd, x, v, imaginary);
-    [real, T::mul_add(simd, y, u, imaginary)]
+fn vector<T: Vector, S: Instructions>(numbers: &[T]) -> T::Of<S> {
+    bytemuck::pod_read_unaligned(bytemuck::cast_slice(&numbers[..lanes_of::<T, S>()]))
 }
 
 /// A group of rows of S: `(Row<W>, rows after it)`, or `()`.
@@ -235,19 +232,19 @@ fn add_product<T: Vector, S: Simd>(
 /// registers.
 trait Group {
     const WIDTH: usize;
-    type State<T: Vector, S: Simd>;
+    type State<V: Copy>: Copy;
 
-    fn load<T: Vector, S: Simd>(state: &[Complex<T, S>]) -> Self::State<T, S>;
+    fn load<V: Copy>(state: &[[V; 2]]) -> Self::State<V>;
 
-    /// S ← S · P.
-    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+    /// S ← S · P. If `SQUARES`, `squares` has z² in each lane; otherwise z² = −1.
+    fn step<S: Copy, V: Register<S>, const DEPTH: usize, const SQUARES: bool>(
         simd: S,
-        rows: &mut Self::State<T, S>,
-        operator: &[Complex<T, S>],
-        squares: Option<T::Of<S>>,
+        rows: &mut Self::State<V>,
+        operator: &[[V; 2]],
+        squares: V,
     );
 
-    fn store<T: Vector, S: Simd>(rows: &Self::State<T, S>, state: &mut [Complex<T, S>]);
+    fn store<V: Copy>(rows: &Self::State<V>, state: &mut [[V; 2]]);
 }
 
 /// Row r of S with `WIDTH` entries: entry j is S_{r, r+1+j}.
@@ -255,64 +252,68 @@ struct Row<const WIDTH: usize>;
 
 impl Group for () {
     const WIDTH: usize = 0;
-    type State<T: Vector, S: Simd> = ();
+    type State<V: Copy> = ();
 
     #[inline(always)]
-    fn load<T: Vector, S: Simd>(_: &[Complex<T, S>]) {}
+    fn load<V: Copy>(_: &[[V; 2]]) {}
 
     #[inline(always)]
-    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+    fn step<S: Copy, V: Register<S>, const DEPTH: usize, const SQUARES: bool>(
         _: S,
         (): &mut (),
-        _: &[Complex<T, S>],
-        _: Option<T::Of<S>>,
+        _: &[[V; 2]],
+        _: V,
     ) {
     }
 
     #[inline(always)]
-    fn store<T: Vector, S: Simd>((): &(), _: &mut [Complex<T, S>]) {}
+    fn store<V: Copy>((): &(), _: &mut [[V; 2]]) {}
 }
 
 impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
     const WIDTH: usize = WIDTH;
-    type State<T: Vector, S: Simd> = ([Complex<T, S>; WIDTH], Rest::State<T, S>);
+    type State<V: Copy> = ([[V; 2]; WIDTH], Rest::State<V>);
 
     #[inline(always)]
-    fn load<T: Vector, S: Simd>(state: &[Complex<T, S>]) -> Self::State<T, S> {
+    fn load<V: Copy>(state: &[[V; 2]]) -> Self::State<V> {
         let (rest, row) = state.split_last_chunk().expect("a row");
-        (*row, Rest::load::<T, S>(rest))
+        (*row, Rest::load(rest))
     }
 
     /// Rounds a tuple that stays in its entry once, or at most twice for each of up to DEPTH added
     /// products. A tuple that moves has at most one more rounding, that of its own product.
     #[inline(always)]
-    fn step<T: Vector, S: Simd, const DEPTH: usize>(
+    fn step<S: Copy, V: Register<S>, const DEPTH: usize, const SQUARES: bool>(
         simd: S,
-        (row, rest): &mut Self::State<T, S>,
-        operator: &[Complex<T, S>],
-        squares: Option<T::Of<S>>,
+        (row, rest): &mut Self::State<V>,
+        operator: &[[V; 2]],
+        squares: V,
     ) {
         macro_rules! entry {
             ($j:literal: $($i:literal)*) => {
                 if const { $j < WIDTH } {
                     // Whether the operator has an entry here.
                     let own = const { $j < DEPTH };
-                    let sum = if own {
+                    let sum = &mut if own {
                         operator[const { operator_start(WIDTH, DEPTH) + $j }]
                     } else {
                         row[$j]
                     };
                     $(
-                        let sum = if const { $j - $i <= DEPTH } {
+                        if const { $j - $i <= DEPTH } {
                             let place = const {
                                 operator_start(WIDTH.saturating_sub($i + 1), DEPTH) + $j - $i - 1
                             };
-                            add_product::<T, S>(simd, sum, row[$i], operator[place], squares)
-                        } else {
-                            sum
-                        };
+                            V::add_product::<SQUARES>(
+                                simd, sum, &row[$i], &operator[place], &squares,
+                            );
+                        }
                     )*
-                    row[$j] = if own { add::<T, S>(simd, row[$j], sum) } else { sum };
+                    if own {
+                        V::add(simd, &mut row[$j], sum);
+                    } else {
+                        row[$j] = *sum;
+                    }
                 }
             };
         }
@@ -325,13 +326,13 @@ impl<const WIDTH: usize, Rest: Group> Group for (Row<WIDTH>, Rest) {
         entry!(2: 0 1);
         entry!(1: 0);
         entry!(0:);
-        Rest::step::<T, S, DEPTH>(simd, rest, operator, squares);
+        Rest::step::<S, V, DEPTH, SQUARES>(simd, rest, operator, squares);
     }
 
     #[inline(always)]
-    fn store<T: Vector, S: Simd>((row, rest): &Self::State<T, S>, state: &mut [Complex<T, S>]) {
+    fn store<V: Copy>((row, rest): &Self::State<V>, state: &mut [[V; 2]]) {
         let (others, target) = state.split_last_chunk_mut().expect("a row");
         *target = *row;
-        Rest::store::<T, S>(rest, others);
+        Rest::store(rest, others);
     }
 }

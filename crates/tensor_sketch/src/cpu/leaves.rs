@@ -3,10 +3,10 @@
 use bytemuck::Zeroable;
 use gridstride_runtime::device::reserve;
 use gridstride_runtime::{Real, Result};
-use pulp::{Simd, WithSimd};
 
-use super::kernel::advance_rows;
-use super::matrix::{BLOCK, Matrix, append_block, block_size, entries};
+use super::instructions::{Instructions, Task};
+use super::kernel::Advance;
+use super::matrix::{AppendBlock, BLOCK, Matrix, block_size, entries};
 use super::operators::Operators;
 use super::vector::{Aligned, Vector, lanes_of};
 use crate::fourier::CHUNK;
@@ -93,11 +93,11 @@ fn section_letters<T: Vector>(tuple: usize, length: usize) -> usize {
     }
 }
 
-impl<T: Vector> WithSimd for Leaves<'_, T> {
+impl<T: Vector> Task for Leaves<'_, T> {
     type Output = Result<Vec<Matrix>>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) -> Result<Vec<Matrix>> {
+    fn run<S: Instructions>(mut self, simd: S) -> Result<Vec<Matrix>> {
         let mut matrices = std::mem::take(&mut self.matrices);
         let size = block_size(self.tuple, self.tuple);
         let mut buffers = Buffers {
@@ -105,9 +105,11 @@ impl<T: Vector> WithSimd for Leaves<'_, T> {
             section: Aligned::zeros(size)?,
             state: Aligned::zeros(size)?,
         };
+        let [first, all] = [1, self.tuple].map(|rows| Rows::new(simd, &self, rows));
         for block in 0..matrices.first().map_or(0, |matrix| matrix.blocks) {
             for (text, matrix) in self.texts.iter().zip(&mut matrices) {
-                self.text(simd, text, block, matrix, &mut buffers);
+                let kept = if matrix.rows == 1 { &first } else { &all };
+                self.text([kept, &all], text, block, matrix, &mut buffers);
             }
         }
         Ok(matrices)
@@ -121,12 +123,32 @@ struct Buffers<T> {
     state: Aligned<T>,
 }
 
+/// The steps that compute the first row of a matrix, or all rows.
+struct Rows<T, S> {
+    rows: usize,
+    words: Advance<T, S>,
+    letters: Advance<T, S>,
+    append: AppendBlock<S>,
+}
+
+impl<T: Vector, S: Instructions> Rows<T, S> {
+    fn new(simd: S, leaves: &Leaves<T>, rows: usize) -> Rows<T, S> {
+        let tuple = leaves.tuple;
+        Rows {
+            rows,
+            words: Advance::new(simd, tuple, rows, leaves.operators.depth),
+            letters: Advance::new(simd, tuple, rows, leaves.letters.depth),
+            append: AppendBlock::new(simd, tuple, rows),
+        }
+    }
+}
+
 impl<T: Vector> Leaves<'_, T> {
     /// Computes the stored rows of a text's matrix in the lanes of a block.
     #[inline(always)]
-    fn text<S: Simd>(
+    fn text<S: Instructions>(
         &self,
-        simd: S,
+        [kept, all]: [&Rows<T, S>; 2],
         text: &Text,
         block: usize,
         matrix: &mut Matrix,
@@ -134,60 +156,58 @@ impl<T: Vector> Leaves<'_, T> {
     ) {
         let section = buffers.section.get_mut();
         let state = buffers.state.get_mut();
-        let (tuple, rows) = (self.tuple, matrix.rows);
         let made = matrix.block_mut(block);
         for (i, sections) in text.chunks().enumerate() {
-            let chunk_rows = if i == 0 { rows } else { tuple };
-            let chunk = &mut buffers.chunk.get_mut()[..block_size(tuple, chunk_rows)];
+            let of_chunk = if i == 0 { kept } else { all };
+            let chunk = &mut buffers.chunk.get_mut()[..block_size(self.tuple, of_chunk.rows)];
             for (j, words) in sections.enumerate() {
                 if j == 0 {
-                    self.section(simd, words, block, chunk_rows, chunk, state);
+                    self.section(of_chunk, words, block, chunk, state);
                 } else {
-                    self.section(simd, words, block, tuple, section, state);
-                    append_block(simd, chunk, section, tuple, chunk_rows, block);
+                    self.section(all, words, block, section, state);
+                    of_chunk.append.run(chunk, section, block);
                 }
             }
             if i == 0 {
                 made.copy_from_slice(chunk);
             } else {
-                append_block(simd, made, chunk, tuple, rows, block);
+                kept.append.run(made, chunk, block);
             }
         }
     }
 
-    /// Computes the first `rows` rows of a section's matrix in the lanes of a block.
+    /// Computes rows of a section's matrix in the lanes of a block.
     #[inline(always)]
-    fn section<S: Simd>(
+    fn section<S: Instructions>(
         &self,
-        simd: S,
+        rows: &Rows<T, S>,
         [words, left_over]: [&[u32]; 2],
         block: usize,
-        rows: usize,
         made: &mut [f64],
         state: &mut [T],
     ) {
         let lanes = lanes_of::<T, S>();
-        let entries = entries(self.tuple, rows);
+        let entries = entries(self.tuple, rows.rows);
         let state = &mut state[..entries * 2 * lanes];
         let size = state.len();
         for vector in 0..BLOCK / lanes {
             let made = &mut made[vector * size..][..size];
             state.fill(T::from_f64(0.0));
             let with = self.operators.of::<S>(words, block, vector);
-            advance_rows(simd, self.tuple, rows, with, state);
+            rows.words.run(&with, state);
             if !left_over.is_empty() {
                 let with = self.letters.of::<S>(left_over, block, vector);
-                advance_rows(simd, self.tuple, rows, with, state);
+                rows.letters.run(&with, state);
             }
             // A vector of `f32` becomes two vectors of `f64`, each with all entries.
-            let made: &mut [S::f64s] = bytemuck::cast_slice_mut(made);
+            let made: &mut [S::F64] = bytemuck::cast_slice_mut(made);
             let parts = entries * 2;
             for part in 0..parts {
-                for half in 0..lanes / S::F64_LANES {
-                    let mut vector = [S::f64s::zeroed()];
+                for half in 0..lanes / lanes_of::<f64, S>() {
+                    let mut vector = [S::F64::zeroed()];
                     let numbers: &mut [f64] = bytemuck::cast_slice_mut(&mut vector);
-                    let start = part * lanes + half * S::F64_LANES;
-                    let values = &state[start..start + S::F64_LANES];
+                    let start = part * lanes + half * lanes_of::<f64, S>();
+                    let values = &state[start..start + lanes_of::<f64, S>()];
                     for (number, value) in numbers.iter_mut().zip(values) {
                         *number = value.to_f64();
                     }

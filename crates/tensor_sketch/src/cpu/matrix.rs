@@ -1,10 +1,11 @@
 //! The matrices S of texts, in `f64`, and their products.
 
 use gridstride_runtime::Result;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
-use super::kernel::{Words, advance_rows};
-use super::vector::Aligned;
+use super::instructions::{Instructions, Task, dispatch};
+use super::kernel::{Advance, Words};
+use super::vector::{Aligned, lanes_of};
 use crate::fourier::{lanes, pairs};
 
 /// Lanes per block: a multiple of the lanes of a vector.
@@ -50,7 +51,7 @@ impl Matrix {
             tuple,
             rows,
             blocks,
-            lanes_of_vector: arch.dispatch(LanesOfVector),
+            lanes_of_vector: dispatch(arch, LanesOfVector),
             values: Aligned::zeros(blocks * block_size(tuple, rows))?,
         })
     }
@@ -75,7 +76,7 @@ impl Matrix {
             ),
             "only whole matrices of one kind can be appended"
         );
-        self.arch.dispatch(Append { left: self, right });
+        dispatch(self.arch, Append { left: self, right });
     }
 
     /// Returns the first row alone.
@@ -115,12 +116,12 @@ impl Matrix {
 
 struct LanesOfVector;
 
-impl WithSimd for LanesOfVector {
+impl Task for LanesOfVector {
     type Output = usize;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F64_LANES
+    fn run<S: Instructions>(self, _: S) -> usize {
+        lanes_of::<f64, S>()
     }
 }
 
@@ -129,44 +130,53 @@ struct Append<'a> {
     right: &'a Matrix,
 }
 
-impl WithSimd for Append<'_> {
+impl Task for Append<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn run<S: Instructions>(self, simd: S) {
         let (tuple, rows) = (self.left.tuple, self.left.rows);
+        let append = AppendBlock::new(simd, tuple, rows);
         let right = self.right.values.get();
         let right = right.chunks_exact(block_size(tuple, tuple));
         for (block, right) in right.enumerate() {
-            append_block(simd, self.left.block_mut(block), right, tuple, rows, block);
+            append.run(self.left.block_mut(block), right, block);
         }
     }
 }
 
-/// Computes S(x) ← S(x) · S(y) in the lanes of one block, for the first `rows` rows of S(x).
-#[inline(always)]
-pub fn append_block<S: Simd>(
-    simd: S,
-    left: &mut [f64],
-    right: &[f64],
+/// Computes S(x) ← S(x) · S(y) in the lanes of one block, for the first row of S(x) or all rows.
+pub struct AppendBlock<S> {
+    advance: Advance<f64, S>,
     tuple: usize,
     rows: usize,
-    block: usize,
-) {
-    let squares = squares(block);
-    let size = entries(tuple, rows) * 2 * S::F64_LANES;
-    let right_size = pairs(tuple) * 2 * S::F64_LANES;
-    // Zipped chunks take two divisions per block, which cost 5% of a sketch.
-    for vector in 0..BLOCK / S::F64_LANES {
-        let left = &mut left[vector * size..][..size];
-        let words = Words {
-            words: &[0],
-            operators: &right[vector * right_size..][..right_size],
-            entries: pairs(tuple),
-            depth: tuple,
-            squares: (block == 0 && vector == 0).then_some(&squares[..]),
-        };
-        advance_rows(simd, tuple, rows, words, left);
+}
+
+impl<S: Instructions> AppendBlock<S> {
+    pub fn new(simd: S, tuple: usize, rows: usize) -> AppendBlock<S> {
+        AppendBlock {
+            advance: Advance::new(simd, tuple, rows, tuple),
+            tuple,
+            rows,
+        }
+    }
+
+    #[inline(always)]
+    pub fn run(&self, left: &mut [f64], right: &[f64], block: usize) {
+        let size = entries(self.tuple, self.rows) * 2 * lanes_of::<f64, S>();
+        let right_size = pairs(self.tuple) * 2 * lanes_of::<f64, S>();
+        // Zipped chunks take two divisions per block, which cost 5% of a sketch.
+        for vector in 0..BLOCK / lanes_of::<f64, S>() {
+            let left = &mut left[vector * size..][..size];
+            let words = Words {
+                words: &[0],
+                operators: &right[vector * right_size..][..right_size],
+                entries: pairs(self.tuple),
+                depth: self.tuple,
+                squares: (block == 0 && vector == 0).then_some(const { &squares(0) }),
+            };
+            self.advance.run(&words, left);
+        }
     }
 }
 

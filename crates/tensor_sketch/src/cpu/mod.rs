@@ -2,6 +2,7 @@
 
 mod direct;
 mod engine;
+mod instructions;
 mod kernel;
 mod leaves;
 mod matrix;

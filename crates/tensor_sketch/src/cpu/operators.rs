@@ -2,8 +2,9 @@
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::reserve;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
+use super::instructions::{Instructions, Task, dispatch};
 use super::kernel::{MAX_DEPTH, Words, operator_start};
 use super::matrix::{BLOCK, squares};
 use super::vector::{Aligned, Vector, lanes_of};
@@ -46,7 +47,7 @@ pub(super) struct Operators<T> {
     pub letters: usize,
     alphabet_size: usize,
     /// The largest distance from the diagonal of an entry.
-    depth: usize,
+    pub depth: usize,
     /// The number of entries of an operator.
     entries: usize,
     /// The number of words.
@@ -71,14 +72,17 @@ impl<T: Vector> Operators<T> {
         let roots = roots(tables.dim());
         let of_blocks = values.get_mut().chunks_exact_mut(block_size);
         for (block, values) in of_blocks.enumerate() {
-            arch.dispatch(Fill {
-                tables,
-                roots: &roots,
-                letters,
-                depth,
-                block,
-                values,
-            })?;
+            dispatch(
+                arch,
+                Fill {
+                    tables,
+                    roots: &roots,
+                    letters,
+                    depth,
+                    block,
+                    values,
+                },
+            )?;
         }
         Ok(Operators {
             letters,
@@ -108,7 +112,7 @@ impl<T: Vector> Operators<T> {
 
     /// Returns the operators of `words` in one vector of a block.
     #[inline(always)]
-    pub fn of<'a, S: Simd>(
+    pub fn of<'a, S: Instructions>(
         &'a self,
         words: &'a [u32],
         block: usize,
@@ -144,11 +148,11 @@ struct Fill<'a, T> {
     values: &'a mut [T],
 }
 
-impl<T: Vector> WithSimd for Fill<'_, T> {
+impl<T: Vector> Task for Fill<'_, T> {
     type Output = Result<()>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Result<()> {
+    fn run<S: Instructions>(self, _: S) -> Result<()> {
         let (tuple, depth) = (self.tables.tuple_length(), self.depth);
         let entries = operator_start(tuple + 1, depth);
         let place = |a: usize, b: usize| operator_start(tuple - a, depth) + b - a - 1;
