@@ -61,6 +61,11 @@ pub fn edits(name: &str) -> Vec<Edit> {
                     &format!("\ngridstride_primitives = {optional}"),
                     format!("gridstride_{name} = {optional}"),
                 ),
+                // The simulator runs it.
+                (
+                    "\ngridstride_primitives_kernels = { opt-level = 3 }\n",
+                    format!("gridstride_{name}_kernels = {{ opt-level = 3 }}\n"),
+                ),
             ],
         ),
         edit(

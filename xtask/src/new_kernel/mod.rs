@@ -40,12 +40,13 @@ const FILES: [(&str, &str); 14] = template! {
 const LEFT: &str = "\
 1. Replace the kernel in kernels-gpu/NAME, and the host code and the test in crates/NAME by yours, with the files and
    forms of calls that CONTRIBUTING.md lists. Correct the barriers in tests/repository/ptx.rs.
-2. `cargo test -p gridstride_NAME` and `cargo test --test repository`.
-3. `cargo xtask ptx NAME` after each change of the kernels, and `cargo xtask api` for docs/public-api.
-4. Write examples/NAME.rs and a subcommand in cli/src/NAME, a benchmark benches/NAME.rs with its [[bench]] in
+2. If options or results are serialized, give crates/NAME a feature `serde`, and list it in that of Cargo.toml.
+3. `cargo test -p gridstride_NAME` and `cargo test --test repository`.
+4. `cargo xtask ptx NAME` after each change of the kernels, and `cargo xtask api` for docs/public-api.
+5. Write examples/NAME.rs and a subcommand in cli/src/NAME, a benchmark benches/NAME.rs with its [[bench]] in
    benches/Cargo.toml and its step in xtask/src/bench/steps.rs, and the page docs/guide/NAME.md. List the calls in
    crates/test_support/src/calls.rs.
-5. List the kernel in README.md, docs/guide/README.md, docs/guide/calls.md, the release order of CONTRIBUTING.md and
+6. List the kernel in README.md, docs/guide/README.md, docs/guide/calls.md, the release order of CONTRIBUTING.md and
    CHANGELOG.md.";
 
 /// Writes a kernel that sums rows under this name, adds it to the lists, and compiles it to PTX if
@@ -151,6 +152,8 @@ mod tests {
             ["dep:gridstride_blur_2d"]
         );
         assert!(list(&changed["features"]["default"]).contains(&"blur-2d".to_owned()));
+        let profile = &changed["profile"]["dev"]["package"]["gridstride_blur_2d_kernels"];
+        assert_eq!(profile["opt-level"].as_integer(), Some(3));
         let dependency = &changed["dependencies"]["gridstride_blur_2d"];
         assert_eq!(dependency["optional"].as_bool(), Some(true));
         let crates = changed["workspace"]["dependencies"].as_table().unwrap();
