@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::RangedU64ValueParser;
 use gridstride::sequences::{NamedAlphabet, Unknown};
+use gridstride::tensor_sketch::{MAX_DIM, MAX_TUPLE};
 
 use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
@@ -28,22 +29,22 @@ Examples:
   gridstride edit-distance family.fa --windows 1000:100 --out distances.tsv
   gridstride edit-distance a.fa b.fa --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3")]
 pub struct Args {
-    /// Letters in a tuple, 1 to 8; with --grid a list.
     #[arg(
         long,
+        help = format!("Letters in a tuple, 1 to {MAX_TUPLE}; with --grid a list"),
         value_delimiter = ',',
         default_value = "3",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=8),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_TUPLE as u64),
         help_heading = "Sketches"
     )]
     pub tuple: Vec<usize>,
 
-    /// Numbers in a sketch, 1 to 4096; with --grid a list.
     #[arg(
         long,
+        help = format!("Numbers in a sketch, 1 to {MAX_DIM}; with --grid a list"),
         value_delimiter = ',',
         default_value = "64",
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_DIM as u64),
         help_heading = "Sketches"
     )]
     pub dim: Vec<usize>,

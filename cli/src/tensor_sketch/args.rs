@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::RangedU64ValueParser;
-use gridstride::tensor_sketch::{Form, NamedAlphabet, Unknown};
+use gridstride::tensor_sketch::{Form, MAX_DIM, MAX_TUPLE, NamedAlphabet, Unknown};
 
 use crate::common::choice::choice;
 use crate::common::device_names::DeviceOptions;
@@ -28,19 +28,21 @@ Examples:
   gridstride tensor-sketch reads.fa --windows 1000:100 --out windows.npy
   zcat genomes.fa.gz | gridstride tensor-sketch - --device gpus --json")]
 pub struct Args {
-    /// Numbers in a sketch, 1 to 4096.
     #[arg(
         long,
+        help = format!("Numbers in a sketch, 1 to {MAX_DIM}"),
         default_value_t = 96,
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=4096),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_DIM as u64),
         help_heading = "Sketches"
     )]
     pub dim: usize,
 
-    /// Letters in a tuple, 1 to 8 [default: 4, or the tuple length of --tables].
     #[arg(
         long,
-        value_parser = RangedU64ValueParser::<usize>::new().range(1..=8),
+        help = format!(
+            "Letters in a tuple, 1 to {MAX_TUPLE} [default: 4, or the tuple length of --tables]"
+        ),
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_TUPLE as u64),
         help_heading = "Sketches"
     )]
     pub tuple: Option<usize>,

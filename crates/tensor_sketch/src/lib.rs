@@ -73,7 +73,7 @@ include!(concat!(env!("OUT_DIR"), "/module.rs"));
 pub use element::Entry;
 pub use options::{Form, Plan, TensorSketch, binomial};
 pub use session::SketchSession;
-pub use tables::Tables;
+pub use tables::{MAX_DIM, MAX_TUPLE, Tables};
 
 pub use gridstride_sequences::{
     Alphabet, Codes, DeviceSequences, Encoded, NamedAlphabet, Sequences, Unknown,

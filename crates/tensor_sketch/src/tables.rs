@@ -5,10 +5,26 @@ use ndarray::{Array2, ArrayView2};
 
 /// The largest alphabet: codes are bytes.
 const MAX_ALPHABET: usize = 256;
-/// The longest tuple.
-pub(crate) const MAX_TUPLE: usize = 8;
-/// The largest dimension.
-const MAX_DIM: usize = 4096;
+
+/// The longest tuple of [`Tables`], in letters.
+///
+/// ```
+/// use gridstride::tensor_sketch::{MAX_DIM, MAX_TUPLE, Tables};
+///
+/// assert!(Tables::from_seed(4, MAX_TUPLE, MAX_DIM, 17).is_ok());
+/// assert!(Tables::from_seed(4, MAX_TUPLE + 1, MAX_DIM, 17).is_err());
+/// ```
+pub const MAX_TUPLE: usize = 8;
+
+/// The largest dimension of [`Tables`]: the numbers of a sketch.
+///
+/// ```
+/// use gridstride::tensor_sketch::{MAX_DIM, Tables};
+///
+/// assert!(Tables::from_seed(4, 3, MAX_DIM, 17).is_ok());
+/// assert!(Tables::from_seed(4, 3, MAX_DIM + 1, 17).is_err());
+/// ```
+pub const MAX_DIM: usize = 4096;
 
 /// A hash in `[0, dim)` and a sign for each letter of an alphabet and each place in a tuple.
 ///

@@ -3,7 +3,9 @@
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use gridstride::Choice;
-use gridstride::tensor_sketch::{Alphabet, NamedAlphabet, Tables, TensorSketch, Unknown};
+use gridstride::tensor_sketch::{
+    Alphabet, MAX_DIM, MAX_TUPLE, NamedAlphabet, Tables, TensorSketch, Unknown,
+};
 
 use crate::error::{choice, external};
 
@@ -39,8 +41,8 @@ impl Parameters {
             None => Ok(None),
         };
         let mut parameters = Parameters {
-            dim: integer(0, literal(0)?, 1, 4096)? as usize,
-            tuple: integer(1, literal(1)?, 1, 8)? as usize,
+            dim: integer(0, literal(0)?, 1, MAX_DIM as u64)? as usize,
+            tuple: integer(1, literal(1)?, 1, MAX_TUPLE as u64)? as usize,
             seed: integer(2, literal(2)?, 0, u64::MAX)?,
             alphabet: alphabet(text(3, literal(3)?)?.unwrap_or("dna"))?,
             normalize: false,
