@@ -13,25 +13,41 @@ const NONE: [&str; 0] = [];
 
 const ROOMS: &str = "../examples/data/rooms.csv";
 
-/// Subcommands that take a list of devices and a limit of memory.
-const COMPUTING: [&str; 7] = [
-    "tensor-sketch",
-    "distances",
-    "edit-distance",
-    "box-overlap",
-    "matmul",
-    "time-series",
-    "vector-add",
-];
+/// Rows of integers.
+const ROWS: &str = "tests/golden/inputs/whole.npy";
+
+/// Subcommands without a summary, which have no short run.
+const WITHOUT_SUMMARY: [&str; 4] = ["new", "completions", "man", "help"];
+
+/// Returns the subcommands that the program's help lists.
+fn subcommands() -> Vec<&'static str> {
+    let help: &'static str = Program("--help").succeed(&NONE).leak();
+    let list = help.split("\nCommands:\n").nth(1).unwrap();
+    let lines = list.split("\n\n").next().unwrap().lines();
+    lines
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect()
+}
+
+/// Returns the subcommands that take a list of devices and a limit of memory.
+fn computing() -> Vec<&'static str> {
+    let all = subcommands().into_iter().filter(|name| *name != "help");
+    let found: Vec<_> = all
+        .filter(|name| Program(name).succeed(&["-h"]).contains("--device <"))
+        .collect();
+    assert!(found.len() >= 7, "{found:?}");
+    found
+}
 
 /// Subcommands, with arguments of a short run that succeeds.
-const RUNS: [&[&str]; 8] = [
+const RUNS: [&[&str]; 9] = [
     &[
         "tensor-sketch",
         "--dim",
         "8",
         "../examples/data/lambda_phage.fa",
     ],
+    &["distances", "--device", "cpu", ROWS],
     &[
         "edit-distance",
         "../examples/data/lambda_phage.fa",
@@ -47,6 +63,11 @@ const RUNS: [&[&str]; 8] = [
 
 #[test]
 fn quiet_runs_print_nothing() {
+    for name in subcommands() {
+        let has_run = RUNS.iter().any(|run| run[0] == name);
+        let is_without = WITHOUT_SUMMARY.contains(&name);
+        assert!(has_run != is_without, "{name} belongs into one list");
+    }
     for run in RUNS {
         let quiet = Program(run[0]).succeed(&[&run[1..], &["--quiet"]].concat());
         assert_eq!(quiet, "", "{run:?}");
@@ -93,15 +114,7 @@ fn devices_that_are_not_there_are_referred_to_the_diagnosis() {
 
 #[test]
 fn every_help_has_groups_examples_and_exit_codes() {
-    for command in [
-        "tensor-sketch",
-        "distances",
-        "edit-distance",
-        "box-overlap",
-        "matmul",
-        "time-series",
-        "vector-add",
-    ] {
+    for command in computing() {
         let help = Program(command).succeed(&["--help"]);
         let example = format!("Examples:\n  gridstride {command}");
         says(
@@ -242,7 +255,7 @@ fn scripts_and_pages_are_no_objects() {
 #[test]
 fn shells_complete_devices() {
     let script = Program("completions").succeed(&["bash"]);
-    for command in COMPUTING {
+    for command in computing() {
         // Names of different versions of clap_complete.
         let names_of_parts = ["__", "__subcmd__"]
             .map(|part| format!("gridstride{part}{})\n", command.replace('-', part)));
@@ -271,7 +284,7 @@ fn ladders_are_another_program() {
 
 #[test]
 fn limits_of_memory_are_positive() {
-    for command in COMPUTING {
+    for command in computing() {
         Program(command).refuse_usage(&["--memory", "0"], "0 is not in 1..");
     }
 }
