@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{Times, Where, time, time_whole};
+use common::{DeviceName, Times, time, time_whole};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps, overlaps, reference};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
@@ -25,8 +25,8 @@ use ndarray::{Array2, s};
 #[derive(Parser)]
 struct Args {
     /// Where to search.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Boxes of each set; by default 200000 on a GPU and on the CPU, 2000 in the simulator.
     #[arg(long)]
     rows: Option<usize>,
@@ -71,8 +71,8 @@ const KINDS: [Kind; 8] = [
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let rows = args.rows.unwrap_or(match args.device {
-        Where::Cpu | Where::Cuda => 200_000,
-        Where::Simulator => 2000,
+        DeviceName::Simulator => 2000,
+        _ => 200_000,
     });
     if let Some(folder) = &args.write {
         match args.sweep {

@@ -9,14 +9,14 @@
 mod common;
 
 use clap::Parser;
-use common::{Times, Where, time_whole};
+use common::{DeviceName, Times, time_whole};
 use gridstride::Result;
 
 #[derive(Parser)]
 struct Args {
     /// Between which device and the host.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Timed copies, after a first one that is not.
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Parser;
-use common::{Random, Times, Where, time_whole};
+use common::{DeviceName, Random, Times, time_whole};
 use gridstride::box_overlap::overlaps;
 use gridstride::distances::pairwise;
 use gridstride::edit_distance::edit_distances;
@@ -27,8 +27,8 @@ use ndarray::{Array1, Array2};
 #[derive(Parser)]
 struct Args {
     /// What is compared with the CPU.
-    #[arg(long, value_enum, default_value = "cuda")]
-    device: Where,
+    #[arg(long, default_value = "cuda")]
+    device: DeviceName,
     /// Timed calls, after a first one that is not.
     #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,

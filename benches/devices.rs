@@ -9,7 +9,7 @@ mod common;
 
 use clap::Parser;
 use common::boxes::pipes;
-use common::{Random, Where, time_whole};
+use common::{DeviceName, Random, time_whole};
 use gridstride::box_overlap::{Algorithm, BoxOverlap};
 use gridstride::matmul::matmul;
 use gridstride::pipeline::{Pipeline, add};
@@ -21,8 +21,8 @@ use ndarray::{Array1, Array2, Zip};
 #[derive(Parser)]
 struct Args {
     /// The kind of device.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Timed calls, after a first one that is not.
     #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let one = args.device.open()?;
     let all = match args.device {
-        Where::Cuda => Device::gpus(),
+        DeviceName::Cuda(_) => Device::gpus(),
         _ => vec![one.clone(), args.device.open()?],
     };
     for device in &all {

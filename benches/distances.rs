@@ -15,7 +15,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Random, Times, Where, largest, time};
+use common::{DeviceName, Random, Times, largest, time};
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, DeviceWindows, Distances, Metric};
 use gridstride::{Device, Result};
@@ -24,8 +24,8 @@ use ndarray::{Array2, ArrayView1, s};
 #[derive(Parser)]
 struct Args {
     /// Where to compute.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Rows of each operand; by default 10000 on a GPU, 2000 on the CPU, 200 in the simulator.
     #[arg(long)]
     rows: Option<usize>,
@@ -63,9 +63,9 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let device = args.device.open()?;
     let rows = args.rows.unwrap_or(match args.device {
-        Where::Cpu => 2000,
-        Where::Cuda => 10_000,
-        Where::Simulator => 200,
+        DeviceName::Auto | DeviceName::Cpu => 2000,
+        DeviceName::Cuda(_) => 10_000,
+        DeviceName::Simulator => 200,
     });
     println!("{}", device.info());
     println!(

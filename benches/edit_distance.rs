@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where, time};
+use common::{DeviceName, Random, Times, time};
 use gridstride::edit_distance::{EditDistance, reference};
 use gridstride::sequences::Sequences;
 use gridstride::{Device, Result};
@@ -31,8 +31,8 @@ use ndarray::Array1;
 #[derive(Parser)]
 struct Args {
     /// Where to compute.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
@@ -108,9 +108,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     let device = args.device.open()?;
     let one_in = args.one_in.unwrap_or(match args.device {
-        Where::Cpu => 50,
-        Where::Cuda => 1,
-        Where::Simulator => 20_000,
+        DeviceName::Auto | DeviceName::Cpu => 50,
+        DeviceName::Cuda(_) => 1,
+        DeviceName::Simulator => 20_000,
     });
     println!("{}", device.info());
     println!(

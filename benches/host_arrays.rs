@@ -11,7 +11,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Random, Where, time_whole};
+use common::{DeviceName, Random, time_whole};
 use gridstride::box_overlap::BoxOverlap;
 use gridstride::device::{Element, PinnedBuffer};
 use gridstride::distances::{Distances, Metric};
@@ -25,8 +25,8 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMu
 #[derive(Parser)]
 struct Args {
     /// Where to compute.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Timed calls, after a first one that is not.
     #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,

@@ -22,7 +22,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use checks::matmul::{Check, Real, matrix};
 use clap::Parser;
-use common::{Times, Where, time, time_whole};
+use common::{DeviceName, Times, time, time_whole};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::DeviceKind;
@@ -33,8 +33,8 @@ use ndarray::{Array1, Array3, Axis};
 #[derive(Parser)]
 struct Args {
     /// Where to multiply.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Products to take, by name; by default all that do not take long on the device.
     #[arg(long, value_delimiter = ',')]
     sizes: Vec<String>,
@@ -167,11 +167,11 @@ impl Case {
     }
 
     /// Whether it is small enough to be taken without being asked for.
-    fn suits(&self, device: Where) -> bool {
+    fn suits(&self, device: DeviceName) -> bool {
         let (operations, bytes) = match device {
-            Where::Cuda => (f64::INFINITY, f64::INFINITY),
-            Where::Cpu => (2e10, 5e8),
-            Where::Simulator => (5e6, 5e8),
+            DeviceName::Cuda(_) => (f64::INFINITY, f64::INFINITY),
+            DeviceName::Auto | DeviceName::Cpu => (2e10, 5e8),
+            DeviceName::Simulator => (5e6, 5e8),
         };
         self.operations() <= operations && self.bytes::<f64, f64>() <= bytes
     }

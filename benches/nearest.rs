@@ -12,7 +12,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Random, Where, largest, time};
+use common::{DeviceName, Random, largest, time};
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, Distances, Nearest};
 use gridstride::{Device, Result};
@@ -21,8 +21,8 @@ use ndarray::Array2;
 #[derive(Parser)]
 struct Args {
     /// Where to compute.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Queries; by default 10000 on a GPU, 100 on the CPU, 10 in the simulator.
     #[arg(long)]
     queries: Option<usize>,
@@ -57,9 +57,9 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let device = args.device.open()?;
     let (queries, rows) = match args.device {
-        Where::Cpu => (100, 100_000),
-        Where::Cuda => (10_000, 10_000_000),
-        Where::Simulator => (10, 2000),
+        DeviceName::Auto | DeviceName::Cpu => (100, 100_000),
+        DeviceName::Cuda(_) => (10_000, 10_000_000),
+        DeviceName::Simulator => (10, 2000),
     };
     let (queries, rows) = (args.queries.unwrap_or(queries), args.rows.unwrap_or(rows));
     println!("{}", device.info());

@@ -11,7 +11,7 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where};
+use common::{DeviceName, Random, Times};
 use gridstride::device::{DeviceKind, Event};
 use gridstride::primitives::{sort_keys, sort_pairs};
 use gridstride::{Device, Result};
@@ -19,8 +19,8 @@ use gridstride::{Device, Result};
 #[derive(Parser)]
 struct Args {
     /// Where to sort.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Keys of the longest array; by default 10⁸ on a GPU, 10⁷ on the CPU and 10⁴ in the simulator.
     #[arg(long)]
     keys: Option<usize>,
@@ -39,9 +39,9 @@ const SORTS: [(usize, u32); 4] = [(1, 64), (1, 32), (100, 64), (250, 48)];
 fn main() -> Result<()> {
     let args = Args::parse();
     let all = args.keys.unwrap_or(match args.device {
-        Where::Cpu => 10_000_000,
-        Where::Cuda => 100_000_000,
-        Where::Simulator => 10_000,
+        DeviceName::Auto | DeviceName::Cpu => 10_000_000,
+        DeviceName::Cuda(_) => 100_000_000,
+        DeviceName::Simulator => 10_000,
     });
     let device = args.device.open()?;
     println!("{}", device.info());

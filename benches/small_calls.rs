@@ -12,7 +12,7 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Where};
+use common::{DeviceName, Random};
 use gridstride::box_overlap::BoxOverlap;
 use gridstride::distances::{Distances, Metric};
 use gridstride::edit_distance::EditDistance;
@@ -28,8 +28,8 @@ use ndarray::{Array, Array1, Array2, Dimension};
 #[derive(Parser)]
 struct Args {
     /// Where to compute.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Calls that are made one after the other.
     #[arg(long, default_value_t = 1000, value_parser = common::at_least_one)]
     calls: usize,

@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use common::{Random, Times, Where, check_sketches, largest, time, time_whole};
+use common::{DeviceName, Random, Times, check_sketches, largest, time, time_whole};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
@@ -26,8 +26,8 @@ use ndarray::{Array2, Axis};
 #[derive(Parser)]
 struct Args {
     /// Where to sketch.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Number of sequences.
     #[arg(long, default_value_t = 1410)]
     sequences: usize,
@@ -122,7 +122,7 @@ fn run<T: Entry>(
         return time_windows(&device, &sketcher, letters, width, stride, args.runs);
     }
     let letters = args.letters.unwrap_or(match (args.device, args.sweep) {
-        (Where::Simulator, _) => 100_000,
+        (DeviceName::Simulator, _) => 100_000,
         (_, false) => 100_000_000,
         (_, true) => 20_000_000,
     });

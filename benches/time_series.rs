@@ -13,7 +13,7 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Random, Times, Where, time, time_whole};
+use common::{DeviceName, Random, Times, time, time_whole};
 use gridstride::device::{DeviceArray, DeviceKind};
 use gridstride::time_series::{
     Aggregates, Fill, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
@@ -24,8 +24,8 @@ use ndarray::{Array1, Ix1, s};
 #[derive(Parser)]
 struct Args {
     /// Where to aggregate.
-    #[arg(long, value_enum, default_value = "cpu")]
-    device: Where,
+    #[arg(long, default_value = "cpu")]
+    device: DeviceName,
     /// Points; by default 10⁸ on a GPU, 10⁷ on the CPU, 10⁴ in the simulator.
     #[arg(long)]
     points: Option<usize>,
@@ -59,9 +59,9 @@ const EIGHT: [Method; 8] = [
 fn main() -> Result<()> {
     let args = Args::parse();
     let points = args.points.unwrap_or(match args.device {
-        Where::Cpu => 10_000_000,
-        Where::Cuda => 100_000_000,
-        Where::Simulator => 10_000,
+        DeviceName::Auto | DeviceName::Cpu => 10_000_000,
+        DeviceName::Cuda(_) => 100_000_000,
+        DeviceName::Simulator => 10_000,
     });
     let device = args.device.open()?;
     let mut random = Random(1);

@@ -1,33 +1,16 @@
 //! What the benchmarks share. Each program uses a part of it.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 pub mod boxes;
 
 use std::time::Instant;
 
-use clap::ValueEnum;
+pub use gridstride::device::DeviceName;
+
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Tables};
 use gridstride::{Device, Real};
 use ndarray::Array2;
-
-/// A device that was asked for.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum Where {
-    Cpu,
-    Cuda,
-    Simulator,
-}
-
-impl Where {
-    pub fn open(self) -> gridstride::Result<Device> {
-        match self {
-            Where::Cpu => Ok(Device::cpu()),
-            Where::Cuda => Device::cuda(0),
-            Where::Simulator => Device::simulator(),
-        }
-    }
-}
 
 /// Parses a number of runs or calls: the median of none does not exist.
 pub fn at_least_one(text: &str) -> Result<usize, String> {

@@ -36,9 +36,9 @@ use anyhow::{Result, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
 use gridstride::Device;
-use gridstride::device::{DeviceKind, Image, Module};
+use gridstride::device::{DeviceKind, DeviceName, Image, Module, UnknownDevice};
 use program::Global;
-use program::device_name::{DeviceName, DeviceParser};
+use program::device_name::DeviceParser;
 use program::output::{self, OutputFile, check_outputs};
 use program::report::{self, UsageError};
 
@@ -96,7 +96,7 @@ struct Cli {
         long,
         global = true,
         default_value = "auto",
-        value_parser = DeviceParser::new(one_device, &DEVICES),
+        value_parser = DeviceParser::new(one_device, &DeviceName::NAMES),
         hide_possible_values = true,
         help_heading = "Computation"
     )]
@@ -135,14 +135,13 @@ struct Cli {
     markdown: bool,
 }
 
-/// The names of devices that shells complete.
-const DEVICES: [&str; 4] = ["auto", "cpu", "cuda", "simulator"];
-
 /// Reads the name of a device: the versions of a ladder are compared on one.
 fn one_device(text: &str) -> std::result::Result<DeviceName, String> {
     match text == "gpus" || text.contains(',') {
         true => Err("a ladder runs on one device: name one, for example cuda:0".into()),
-        false => text.parse(),
+        false => text
+            .parse()
+            .map_err(|error: UnknownDevice| error.to_string()),
     }
 }
 

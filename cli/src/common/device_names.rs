@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use clap::builder::ValueParserFactory;
+use gridstride::device::DeviceName;
 use gridstride::{Device, Error, Result};
-use program::device_name::{DeviceName, DeviceParser, named};
+use program::device_name::DeviceParser;
 
 /// The word for all GPUs.
 const GPUS: &str = "gpus";
@@ -108,11 +109,11 @@ impl Asked {
         if name == GPUS {
             return Ok(Asked::Gpus);
         }
-        named(name).map(Asked::One).ok_or_else(|| {
+        name.parse().map(Asked::One).map_err(|_| {
             format!(
-                "there is no device {name:?}: possible are auto, cpu, cuda (the same as cuda:0), \
-                 cuda:N, gpus (all of them) and simulator, or several of them with commas between \
-                 them"
+                "there is no device {name:?}: possible are {}, gpus (all of them) and simulator, or \
+                 several of them with commas between them",
+                DeviceName::POSSIBLE
             )
         })
     }

@@ -5,6 +5,7 @@ mod methods;
 use std::sync::OnceLock;
 
 use gridstride::Device;
+use gridstride::device::{DeviceName, UnknownDevice};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -58,22 +59,10 @@ pub fn gpus(py: Python<'_>) -> Vec<PyDevice> {
 
 /// Returns the device with a name.
 pub fn named(py: Python<'_>, name: &str) -> PyResult<Device> {
-    match name {
-        "auto" => Ok(py.detach(auto)),
-        "cpu" => Ok(Device::cpu()),
-        "simulator" => Device::simulator().or_raise(py, "Device"),
-        "cuda" => py.detach(|| Device::cuda(0)).or_raise(py, "Device"),
-        _ => {
-            let ordinal = name.strip_prefix("cuda:");
-            let Some(ordinal) = ordinal.and_then(|ordinal| ordinal.parse().ok()) else {
-                let message = format!(
-                    "there is no device {name:?}: possible are auto, cpu, cuda (the same as cuda:0), cuda:N \
-                     and simulator"
-                );
-                return Err(PyValueError::new_err(message));
-            };
-            py.detach(|| Device::cuda(ordinal)).or_raise(py, "Device")
-        }
+    let name = name.parse();
+    match name.map_err(|error: UnknownDevice| PyValueError::new_err(error.to_string()))? {
+        DeviceName::Auto => Ok(py.detach(auto)),
+        name => py.detach(|| name.open()).or_raise(py, "Device"),
     }
 }
 

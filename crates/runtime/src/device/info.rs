@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{DeviceId, DeviceKind};
+use super::{DeviceId, DeviceKind, DeviceName};
 use crate::{Error, Result};
 
-/// Parses a name as it is formatted.
+/// Parses a name as it is formatted; `cuda` is `cuda:0`.
 ///
 /// ```
 /// use gridstride::device::DeviceKind;
@@ -19,18 +19,15 @@ impl FromStr for DeviceKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<DeviceKind> {
-        let ordinal = |text: &str| text.strip_prefix("cuda:")?.parse().ok();
-        match text {
-            "cpu" => Ok(DeviceKind::Cpu),
-            "simulator" => Ok(DeviceKind::Simulator),
-            _ => {
-                let kind = ordinal(text).map(|ordinal| DeviceKind::Cuda { ordinal });
-                kind.ok_or_else(|| {
-                    let message = format!(
-                        "{text:?} is no kind of device: possible are cpu, simulator and cuda:N"
-                    );
-                    Error::input("DeviceKind::from_str", message)
-                })
+        match text.parse() {
+            Ok(DeviceName::Cpu) => Ok(DeviceKind::Cpu),
+            Ok(DeviceName::Simulator) => Ok(DeviceKind::Simulator),
+            Ok(DeviceName::Cuda(ordinal)) => Ok(DeviceKind::Cuda { ordinal }),
+            Ok(DeviceName::Auto) | Err(_) => {
+                let message = format!(
+                    "{text:?} is no kind of device: possible are cpu, simulator and cuda:N"
+                );
+                Err(Error::input("DeviceKind::from_str", message))
             }
         }
     }

@@ -70,6 +70,7 @@ mod limit;
 mod lock;
 mod memory;
 mod module;
+mod name;
 mod occupancy;
 mod pinned;
 mod present;
@@ -101,6 +102,10 @@ pub use pinned::PinnedBuffer;
 pub use set::DeviceSet;
 pub use stream::{Event, Stream, StreamScope};
 pub use view::DeviceView;
+
+// The front ends read the names of devices with them.
+#[doc(hidden)]
+pub use name::{DeviceName, UnknownDevice};
 
 // For the kernel crates: see the crate's documentation.
 pub use crate::workspace;
