@@ -6,6 +6,7 @@
 
 use super::Device;
 use super::cuda::{self, Gpu};
+use super::gate::Working;
 use super::handle::Backend;
 use super::memory::Memory;
 use super::present::{self, is_present};
@@ -162,25 +163,34 @@ pub fn on<R>(gpu: &Gpu, work: impl FnOnce(&Gpu) -> R) -> R {
 
 /// Runs work of the host's memory, or records it if this thread records the work of `device`.
 pub fn run(device: &Device, work: impl Fn() -> Result<()> + 'static) -> Result<()> {
-    if !records(device) {
-        return apart_from_graphs(device, work);
+    if records(device) {
+        record(device, RecordedWork(Box::new(work)));
+        return Ok(());
     }
-    let step = RecordedWork(Box::new(work));
+    apart_from_graphs(device, work)
+}
+
+/// Adds a step to the present capture.
+fn record(device: &Device, step: RecordedWork) {
     recording(device, |capture| {
         if let Recorder::Simulator(steps) = &mut capture.recorder {
             steps.push(step);
         }
     });
-    Ok(())
 }
 
 /// Runs work of the host's memory while no other thread launches a graph of the same simulator.
 pub fn apart_from_graphs<R>(device: &Device, work: impl FnOnce() -> R) -> R {
-    let _working = match &device.backend {
+    let _working = working(device);
+    work()
+}
+
+/// Keeps other threads from launching a graph of the same simulator.
+fn working(device: &Device) -> Option<Working<'_>> {
+    match &device.backend {
         Backend::Simulator(simulator) => Some(simulator.gate().work()),
         Backend::Cpu | Backend::Cuda(_) => None,
-    };
-    work()
+    }
 }
 
 /// Keeps memory until the present capture's graph is dropped.

@@ -1,6 +1,9 @@
 //! Launches on GPUs and in the simulator.
 
+use std::ffi::c_void;
+
 use super::capture;
+use super::cuda::Gpu;
 use super::handle::Backend;
 use super::{Device, LaunchConfig, Module};
 use crate::{Error, Result};
@@ -47,14 +50,12 @@ impl Device {
             // SAFETY: the addresses point to values of the kernel's parameter types, in order; the
             // kernel's own contract holds by that of this function.
             Backend::Cuda(gpu) => kernel.with_addresses(arguments, |addresses| unsafe {
-                capture::on(gpu, |gpu| {
-                    gpu.launch(module, kernel.name(), config, addresses)
-                })
+                launch(gpu, module, kernel.name(), config, addresses)
             }),
         }
     }
 
-    // These functions are compiled once, not for each kernel.
+    // These functions, and `launch` below, are compiled once, not for each kernel.
 
     /// Fails unless the shape is within the limits of the kernel and of the device.
     pub(super) fn require_fitting(
@@ -79,4 +80,22 @@ impl Device {
             ),
         }
     }
+}
+
+/// Starts a kernel on a GPU, or records its launch.
+///
+/// # Safety
+/// The addresses point to values of the kernel's parameter types, in order, and the kernel's own
+/// contract holds.
+unsafe fn launch(
+    gpu: &Gpu,
+    module: &'static Module,
+    kernel: &'static str,
+    config: LaunchConfig,
+    addresses: &mut [*mut c_void],
+) -> Result<()> {
+    // SAFETY: by the contract of this function.
+    capture::on(gpu, |gpu| unsafe {
+        gpu.launch(module, kernel, config, addresses)
+    })
 }

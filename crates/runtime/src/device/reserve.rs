@@ -17,26 +17,48 @@ pub fn collected<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>
 #[inline]
 #[doc(hidden)]
 pub fn reserve<T>(elements: &mut Vec<T>, more: usize) -> Result<()> {
-    let capacity = elements.capacity();
-    if more <= capacity - elements.len() {
+    let (length, capacity) = (elements.len(), elements.capacity());
+    if more <= capacity - length {
         return Ok(());
     }
-    let length = elements.len().saturating_add(more);
-    // `try_reserve` doubles the capacity, or more.
-    let doubled = require_available(bytes_of::<T>(more.max(capacity)));
-    if doubled.is_err() || elements.try_reserve(more).is_err() {
-        // If there is not enough memory for this, an eighth keeps the number of copies small.
-        let least = more.max(capacity / 8);
-        require_available(bytes_of::<T>(least))?;
-        elements
-            .try_reserve_exact(least)
-            .or_else(|_| elements.try_reserve_exact(more))
-            .map_err(|_| no_host_memory::<T>(length))?;
+    let has_grown = grow(
+        [length, capacity, more],
+        size_of::<T>(),
+        &mut |growth| match growth {
+            Growth::Doubled => elements.try_reserve(more).is_ok(),
+            Growth::Exact(more) => elements.try_reserve_exact(more).is_ok(),
+        },
+    );
+    prefer_large_pages(elements.as_ptr(), elements.capacity());
+    has_grown
+}
+
+/// How a vector grows.
+enum Growth {
+    /// To twice its capacity, or more.
+    Doubled,
+    /// By a number of elements.
+    Exact(usize),
+}
+
+/// Decides how a vector of `length` elements grows by `more`. Compiled once, not for each type.
+fn grow(
+    [length, capacity, more]: [usize; 3],
+    size: usize,
+    grow: &mut dyn FnMut(Growth) -> bool,
+) -> Result<()> {
+    let bytes = |elements: usize| elements.saturating_mul(size);
+    if require_available(bytes(more.max(capacity))).is_ok() && grow(Growth::Doubled) {
+        return Ok(());
     }
-    if elements.capacity() != capacity {
-        prefer_large_pages(elements.as_ptr(), elements.capacity());
+    // If there is not enough memory for this, an eighth keeps the number of copies small.
+    let least = more.max(capacity / 8);
+    require_available(bytes(least))?;
+    if grow(Growth::Exact(least)) || grow(Growth::Exact(more)) {
+        return Ok(());
     }
-    Ok(())
+    let length = length.saturating_add(more);
+    Err(no_memory(MemoryKind::Host, bytes(length) as u64, None))
 }
 
 /// Checks that there is memory for a stable sort by rayon, which takes the elements' size again,
@@ -58,12 +80,16 @@ pub fn bytes_of<T>(length: usize) -> usize {
 /// Asks for large pages for the array of `length` elements at an address, which is not in memory yet.
 /// Systems may ignore this.
 pub fn prefer_large_pages<T>(array: *const T, length: usize) {
+    prefer_large(array.addr(), length * size_of::<T>());
+}
+
+/// As [`prefer_large_pages`], compiled once.
+fn prefer_large(address: usize, bytes: usize) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
         /// The usual size of large pages, and a multiple of all small sizes.
         const LARGE_PAGE: usize = 2 << 20;
-        let address = array.addr();
-        let end = (address + length * size_of::<T>()) / LARGE_PAGE * LARGE_PAGE;
+        let end = (address + bytes) / LARGE_PAGE * LARGE_PAGE;
         let start = address.next_multiple_of(LARGE_PAGE);
         if start < end {
             let pages = std::ptr::without_provenance_mut(start);
@@ -72,5 +98,5 @@ pub fn prefer_large_pages<T>(array: *const T, length: usize) {
         }
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
-    let _ = (array, length);
+    let _ = (address, bytes);
 }

@@ -51,9 +51,16 @@ impl Simulator {
         config: LaunchConfig,
         arguments: A,
     ) -> Result<()> {
-        let _aside = Aside::new();
         // SAFETY: the kernel's own contract holds, by the contract of this function.
-        let launched = unsafe { self.settings.launch(kernel, config, arguments) };
-        launched.map_err(|error| Error::Simulation(Box::new(error)))
+        self.run(&|settings| unsafe { settings.launch(kernel, config, arguments) })
+    }
+
+    /// Runs a launch, in code that is compiled once for all kernels.
+    fn run(
+        &self,
+        launch: &dyn Fn(&simt::Simulator) -> std::result::Result<(), simt::SimError>,
+    ) -> Result<()> {
+        let _aside = Aside::new();
+        launch(&self.settings).map_err(|error| Error::Simulation(Box::new(error)))
     }
 }
