@@ -9,67 +9,163 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{choice, message};
 
-/// The options of [`time_buckets`](super::TimeBucketsExt::time_buckets), beside what is computed.
-///
-/// As text, options are `name=value` with commas between them; those that are not named have their
-/// defaults:
-///
-/// | name | values | default | meaning |
-/// |---|---|---|---|
-/// | `origin` | a time, or an integer in the column's unit | 1970 | when a bucket begins |
-/// | `fill` | `none`, `null`, `previous`, a number; with blanks between them, also for methods, as in `null count=0` | `none` | [buckets without points](Fills) |
-/// | `duplicates` | `keep`, `first`, `last` | `keep` | points with [equal timestamps](Duplicates) |
-/// | `nan` | `skip`, `propagate` | `skip` | [NaN](Nan) among the values |
-/// | `singletons` | `nan`, `drop` | `nan` | buckets [without a variance](Singletons) |
-/// | `ddof` | 0, 1, … | 1 | [degrees of freedom](TimeBuckets::ddof) of `var` and `std` |
-///
-/// ```
-/// use gridstride::time_series::Fill;
-/// use gridstride_datafusion::time_series::TimeBucketOptions;
-///
-/// let options: TimeBucketOptions = "fill=previous, origin=2026-01-05".parse()?;
-/// assert_eq!(options.fill, Fill::Previous.into());
-/// assert_eq!(options.to_string(), "origin=2026-01-05,fill=previous");
-/// assert_eq!("".parse::<TimeBucketOptions>()?, TimeBucketOptions::default());
-/// # Ok::<(), datafusion::common::DataFusionError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct TimeBucketOptions {
-    /// When a bucket begins: a time such as `2026-01-31T12:00:00Z`, in UTC unless it has an offset,
-    /// or an integer in the unit of the timestamps. `None` is 1970, or the integer 0.
-    pub origin: Option<String>,
-    /// The rows of buckets without points.
-    pub fill: Fills,
-    /// How to treat points of a series with equal timestamps.
-    pub duplicates: Duplicates,
-    /// How to treat NaN among the values.
-    pub nan: Nan,
-    /// How to treat buckets with at most `ddof` values if a method needs more.
-    pub singletons: Singletons,
-    /// The delta degrees of freedom of variances and standard deviations.
-    pub ddof: u32,
+const FUNCTION: &str = "time_buckets";
+
+/// The value of an option as text.
+trait Value: Sized + PartialEq {
+    /// Reads the value of the option `name`.
+    fn read(name: &str, text: &str) -> Result<Self>;
+
+    /// Returns the text that is read as this value, which is not the default.
+    fn written(&self) -> String;
 }
 
-impl Default for TimeBucketOptions {
-    fn default() -> TimeBucketOptions {
-        TimeBucketOptions {
-            origin: None,
-            fill: Fills::default(),
-            duplicates: Duplicates::default(),
-            nan: Nan::default(),
-            singletons: Singletons::default(),
-            ddof: 1,
-        }
+impl Value for Option<String> {
+    fn read(_: &str, text: &str) -> Result<Self> {
+        Ok(Some(text.to_owned()))
+    }
+
+    fn written(&self) -> String {
+        self.clone().unwrap_or_default()
     }
 }
 
-const FUNCTION: &str = "time_buckets";
-const NAMES: &str = "origin, fill, duplicates, nan, singletons, ddof";
+impl Value for Fills {
+    fn read(_: &str, text: &str) -> Result<Self> {
+        let fills = text.parse();
+        fills.or_else(|error| plan_err!("{FUNCTION}: {}", message(error)))
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for u32 {
+    fn read(name: &str, text: &str) -> Result<Self> {
+        let most = u32::MAX;
+        text.parse().or_else(|_| {
+            plan_err!("{FUNCTION}: {name}={text} has to be a whole number from 0 to {most}")
+        })
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Implements [`Value`] for choices.
+macro_rules! choices {
+    ($($choice:ty),*) => {$(
+        impl Value for $choice {
+            fn read(_: &str, text: &str) -> Result<Self> {
+                choice(FUNCTION, text)
+            }
+
+            fn written(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+choices!(Duplicates, Nan, Singletons);
+
+/// Makes a struct of options with their defaults, which is parsed and formatted by their names.
+macro_rules! options {
+    (
+        $(#[$of_struct:meta])*
+        pub struct $options:ident {
+            $($(#[$of_field:meta])* pub $name:ident: $type:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$of_struct])*
+        pub struct $options {
+            $($(#[$of_field])* pub $name: $type,)*
+        }
+
+        impl Default for $options {
+            fn default() -> $options {
+                $options { $($name: $default,)* }
+            }
+        }
+
+        impl $options {
+            const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+            /// Sets an option; false if there is no such option.
+            fn set(&mut self, name: &str, text: &str) -> Result<bool> {
+                $(if name == stringify!($name) {
+                    self.$name = Value::read(name, text)?;
+                    return Ok(true);
+                })*
+                Ok(false)
+            }
+        }
+
+        /// Formats the options that are not the defaults, as they are parsed.
+        impl fmt::Display for $options {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let defaults = $options::default();
+                let mut parts = Vec::new();
+                $(if self.$name != defaults.$name {
+                    parts.push(format!("{}={}", stringify!($name), self.$name.written()));
+                })*
+                f.write_str(&parts.join(","))
+            }
+        }
+    };
+}
+
+options! {
+    /// The options of [`time_buckets`](super::TimeBucketsExt::time_buckets), beside what is computed.
+    ///
+    /// As text, options are `name=value` with commas between them; those that are not named have their
+    /// defaults:
+    ///
+    /// | name | values | default | meaning |
+    /// |---|---|---|---|
+    /// | `origin` | a time, or an integer in the column's unit | 1970 | when a bucket begins |
+    /// | `fill` | `none`, `null`, `previous`, a number; with blanks between them, also for methods, as in `null count=0` | `none` | [buckets without points](Fills) |
+    /// | `duplicates` | `keep`, `first`, `last` | `keep` | points with [equal timestamps](Duplicates) |
+    /// | `nan` | `skip`, `propagate` | `skip` | [NaN](Nan) among the values |
+    /// | `singletons` | `nan`, `drop` | `nan` | buckets [without a variance](Singletons) |
+    /// | `ddof` | 0, 1, … | 1 | [degrees of freedom](TimeBuckets::ddof) of `var` and `std` |
+    ///
+    /// ```
+    /// use gridstride::time_series::Fill;
+    /// use gridstride_datafusion::time_series::TimeBucketOptions;
+    ///
+    /// let options: TimeBucketOptions = "fill=previous, origin=2026-01-05".parse()?;
+    /// assert_eq!(options.fill, Fill::Previous.into());
+    /// assert_eq!(options.to_string(), "origin=2026-01-05,fill=previous");
+    /// assert_eq!("".parse::<TimeBucketOptions>()?, TimeBucketOptions::default());
+    /// # Ok::<(), datafusion::common::DataFusionError>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    pub struct TimeBucketOptions {
+        /// When a bucket begins: a time such as `2026-01-31T12:00:00Z`, in UTC unless it has an offset,
+        /// or an integer in the unit of the timestamps. `None` is 1970, or the integer 0.
+        pub origin: Option<String> = None,
+        /// The rows of buckets without points.
+        pub fill: Fills = Fills::default(),
+        /// How to treat points of a series with equal timestamps.
+        pub duplicates: Duplicates = Duplicates::default(),
+        /// How to treat NaN among the values.
+        pub nan: Nan = Nan::default(),
+        /// How to treat buckets with at most `ddof` values if a method needs more.
+        pub singletons: Singletons = Singletons::default(),
+        /// The delta degrees of freedom of variances and standard deviations.
+        pub ddof: u32 = 1,
+    }
+}
+
 impl FromStr for TimeBucketOptions {
     type Err = DataFusionError;
 
     fn from_str(text: &str) -> Result<TimeBucketOptions> {
+        let names = TimeBucketOptions::NAMES.join(", ");
         let mut options = TimeBucketOptions::default();
         let mut named = Vec::new();
         for part in text
@@ -79,67 +175,19 @@ impl FromStr for TimeBucketOptions {
         {
             let Some((name, value)) = part.split_once('=') else {
                 return plan_err!(
-                    "time_buckets: option {part:?} is not name=value: the names are {NAMES}"
+                    "{FUNCTION}: option {part:?} is not name=value: the names are {names}"
                 );
             };
             let (name, value) = (name.trim(), value.trim());
             if named.contains(&name) {
-                return plan_err!("time_buckets: option {name} is given twice");
+                return plan_err!("{FUNCTION}: option {name} is given twice");
             }
             named.push(name);
-            match name {
-                "origin" => options.origin = Some(value.to_owned()),
-                "fill" => match value.parse() {
-                    Ok(fills) => options.fill = fills,
-                    Err(error) => return plan_err!("{FUNCTION}: {}", message(error)),
-                },
-                "duplicates" => options.duplicates = choice(FUNCTION, value)?,
-                "nan" => options.nan = choice(FUNCTION, value)?,
-                "singletons" => options.singletons = choice(FUNCTION, value)?,
-                "ddof" => match value.parse() {
-                    Ok(ddof) => options.ddof = ddof,
-                    Err(_) => {
-                        return plan_err!(
-                            "time_buckets: ddof={value} has to be a whole number from 0 to {}",
-                            u32::MAX
-                        );
-                    }
-                },
-                _ => {
-                    return plan_err!(
-                        "time_buckets: there is no option {name:?}: the names are {NAMES}"
-                    );
-                }
+            if !options.set(name, value)? {
+                return plan_err!("{FUNCTION}: there is no option {name:?}: the names are {names}");
             }
         }
         Ok(options)
-    }
-}
-
-/// Formats the options that are not the defaults, as they are parsed.
-impl fmt::Display for TimeBucketOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let defaults = TimeBucketOptions::default();
-        let mut parts = Vec::new();
-        if let Some(origin) = &self.origin {
-            parts.push(format!("origin={origin}"));
-        }
-        if self.fill != defaults.fill {
-            parts.push(format!("fill={}", self.fill));
-        }
-        if self.duplicates != defaults.duplicates {
-            parts.push(format!("duplicates={}", self.duplicates));
-        }
-        if self.nan != defaults.nan {
-            parts.push(format!("nan={}", self.nan));
-        }
-        if self.singletons != defaults.singletons {
-            parts.push(format!("singletons={}", self.singletons));
-        }
-        if self.ddof != defaults.ddof {
-            parts.push(format!("ddof={}", self.ddof));
-        }
-        f.write_str(&parts.join(","))
     }
 }
 
