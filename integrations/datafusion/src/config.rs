@@ -24,7 +24,7 @@ use datafusion::common::config::ConfigExtension;
 use datafusion::common::{config_err, config_field, config_namespace};
 use datafusion::config::{ConfigEntry, ConfigField, ConfigOptions, ExtensionOptions, Visit};
 use datafusion::execution::TaskContext;
-use gridstride::device::DeviceKind;
+use gridstride::device::{DeviceKind, DeviceName as LibraryName, UnknownDevice};
 use gridstride::{Device, Result};
 use serde::{Deserialize, Serialize};
 
@@ -135,24 +135,15 @@ pub enum DeviceName {
     Simulator,
 }
 
-/// A text that names no device.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "there is no device {0:?}: possible are auto, cpu, cuda (the same as cuda:0), cuda:N and simulator"
-)]
-pub struct UnknownDevice(String);
-
 impl FromStr for DeviceName {
     type Err = UnknownDevice;
 
     fn from_str(text: &str) -> std::result::Result<DeviceName, UnknownDevice> {
-        let cuda = |text: &str| text.strip_prefix("cuda:")?.parse().ok();
-        Ok(match text {
-            "auto" => DeviceName::Auto,
-            "cpu" => DeviceName::Cpu,
-            "cuda" => DeviceName::Cuda(0),
-            "simulator" => DeviceName::Simulator,
-            _ => DeviceName::Cuda(cuda(text).ok_or_else(|| UnknownDevice(text.to_owned()))?),
+        Ok(match text.parse()? {
+            LibraryName::Auto => DeviceName::Auto,
+            LibraryName::Cpu => DeviceName::Cpu,
+            LibraryName::Cuda(ordinal) => DeviceName::Cuda(ordinal),
+            LibraryName::Simulator => DeviceName::Simulator,
         })
     }
 }
@@ -276,11 +267,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_devices_are_read_and_written() {
+    fn names_of_devices_are_those_of_the_library() {
         for text in ["auto", "cpu", "cuda:0", "cuda:7", "simulator"] {
             assert_eq!(text.parse::<DeviceName>().unwrap().to_string(), text);
         }
         assert_eq!("cuda".parse::<DeviceName>().unwrap(), DeviceName::Cuda(0));
+        for text in LibraryName::NAMES.into_iter().chain(["simulator:0"]) {
+            let of_library: LibraryName = text.parse().unwrap();
+            let name: DeviceName = text.parse().unwrap();
+            assert_eq!(name.to_string(), of_library.to_string());
+        }
         for text in ["", "gpu", "CPU", "cuda:", "cuda:-1", "cpu "] {
             let error = text.parse::<DeviceName>().unwrap_err().to_string();
             assert!(error.contains("cuda:N and simulator"), "{error}");
