@@ -355,7 +355,13 @@ fn files_that_cannot_be_read() {
     };
     let of_shape = |shape: &str| of_type("<f4", shape);
     let cut = |bytes: usize| whole[..whole.len() - bytes].to_vec();
-    let nested = |levels| of_shape(&format!("{}3, 4{}", "(".repeat(levels), ")".repeat(levels)));
+    let nested = |levels| {
+        of_shape(&format!(
+            "{}(3, 4){}",
+            "(".repeat(levels),
+            ")".repeat(levels)
+        ))
+    };
     // Version 2 of the format has longer headers.
     let mut long = b"\x93NUMPY\x02\x00".to_vec();
     long.extend(70_000_u32.to_le_bytes());
@@ -389,12 +395,11 @@ fn files_that_cannot_be_read() {
             "it holds an array with 3 axes, [1, 3, 4], not",
         ),
         (of_shape("(-3, 4)"), "it is not an NPY file: "),
-        (nested(7), "it is not an NPY file: "),
         (
-            nested(8),
-            "its header has 9 opening brackets, but a matrix needs two: write the matrix",
+            nested(1),
+            "it is not an NPY file: its shape is ((3, 4)), not a tuple of lengths",
         ),
-        (nested(10_000), "its header has 10001 opening brackets"),
+        (nested(10_000), "it is not an NPY file: its shape is (((("),
         (
             [&long[..], &[b' '; 100]].concat(),
             "its header has 70000 bytes, more than 65535: write the matrix with numpy.save",

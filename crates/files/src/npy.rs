@@ -1,26 +1,20 @@
 //! Matrices from NumPy's files.
 //!
-//! ndarray-npy reads the header. The numbers are read as they come, so that a header that promises
-//! more than there is costs no memory.
+//! The numbers are read as they come, so that a header that promises more than there is costs no memory.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use gridstride::Number;
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2};
-use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 
+use self::header::Header;
 use crate::text::shortened;
 use crate::{Monitor, cannot_read, open};
 
-/// The longest header that is read, in bytes: the longest of version 1 of the format.
-const LONGEST_HEADER: usize = (1 << 16) - 1;
-
-/// The most opening brackets in a header. A matrix needs two, for the dictionary and for the shape.
-/// The parser's time grows exponentially with brackets within each other.
-const MOST_BRACKETS: usize = 8;
+mod header;
 
 /// Bytes that are read in one go.
 const BATCH: usize = 1 << 20;
@@ -54,7 +48,7 @@ impl NpyReader {
 
     /// Reads the header of the decompressed content of the file at `path`.
     pub fn new(path: &Path, mut file: Box<dyn Read + Send>) -> Result<NpyReader> {
-        let header = read_header(&mut file)?;
+        let header = Header::read(&mut file)?;
         let &[rows, columns] = header.shape.as_slice() else {
             bail!(
                 "it holds an array with {} axes, {}, not a matrix",
@@ -68,7 +62,7 @@ impl NpyReader {
             decode: Decoder::new(&header)?,
             rows,
             columns,
-            is_fortran: header.layout.is_fortran(),
+            is_fortran: header.is_fortran,
         })
     }
 
@@ -154,89 +148,6 @@ impl<T: Number> Stored<T> {
     }
 }
 
-/// The first bytes of a file.
-const MAGIC: &[u8] = b"\x93NUMPY";
-
-/// Returns the error of a file that begins with other bytes, of which `start` has been read.
-#[cold]
-fn no_npy(file: &mut impl Read, mut start: Vec<u8>) -> anyhow::Error {
-    // An error of reading is not what is wrong.
-    let _ = file.take(SHOWN as u64).read_to_end(&mut start);
-    let text = String::from_utf8_lossy(&start);
-    let line = text.lines().next().unwrap_or_default();
-    let is_text = |c: char| c != char::REPLACEMENT_CHARACTER && (!c.is_control() || c == '\t');
-    match line.chars().all(is_text) {
-        true => anyhow!(
-            "it is not an NPY file: it is a text that begins with '{}', such as CSV; numpy.save writes NPY, for \
-             instance numpy.save('a.npy', numpy.loadtxt('a.csv', delimiter=','))",
-            shortened(line, SHOWN)
-        ),
-        false => {
-            anyhow!("it is not an NPY file, as numpy.save writes it: it begins with other bytes")
-        }
-    }
-}
-
-/// Reads the header, which is checked before it is parsed.
-fn read_header(file: &mut impl Read) -> Result<Header> {
-    // The magic string, the version, and the length in as many bytes as the version says.
-    let mut bytes = Vec::new();
-    file.by_ref().take(10).read_to_end(&mut bytes)?;
-    if bytes.get(6).is_some_and(|&version| version > 1) {
-        file.by_ref().take(2).read_to_end(&mut bytes)?;
-    }
-    if !bytes.is_empty() && !MAGIC.starts_with(&bytes[..bytes.len().min(MAGIC.len())]) {
-        return Err(no_npy(file, bytes));
-    }
-    let start = bytes.len();
-    let length = match bytes.get(8..) {
-        Some(&[a, b]) => usize::from(u16::from_le_bytes([a, b])),
-        Some(&[a, b, c, d]) => u32::from_le_bytes([a, b, c, d]) as usize,
-        // The file ends here.
-        _ => 0,
-    };
-    // The parser refuses other files and versions.
-    if bytes.starts_with(MAGIC) && matches!(bytes.get(6), Some(1..=3)) {
-        ensure!(
-            length <= LONGEST_HEADER,
-            "its header has {length} bytes, more than {LONGEST_HEADER}: write the matrix with \
-             numpy.save, as numbers of one type"
-        );
-        file.by_ref().take(length as u64).read_to_end(&mut bytes)?;
-        let is_bracket = |byte: &&u8| b"([{".contains(byte);
-        let brackets = bytes[start..].iter().filter(is_bracket).count();
-        ensure!(
-            brackets <= MOST_BRACKETS,
-            "its header has {brackets} opening brackets, but a matrix needs two: write the matrix with \
-             numpy.save, as numbers of one type"
-        );
-    }
-    Header::from_reader(&mut bytes.as_slice()).map_err(said)
-}
-
-/// An error of the header as a sentence.
-fn said(error: ReadHeaderError) -> anyhow::Error {
-    match error {
-        // Errors of decompression say themselves where the file ends.
-        ReadHeaderError::Io(error) if is_end(&error) && error.get_ref().is_none() => {
-            anyhow!("the file ends within its header: copy or download it again")
-        }
-        ReadHeaderError::Io(error) => error.into(),
-        // The message of the reader has several lines.
-        ReadHeaderError::Parse(ParseHeaderError::DictParse(_)) => {
-            anyhow!("it is not an NPY file: the header is not a dictionary as Python writes it")
-        }
-        ReadHeaderError::Parse(error) => {
-            let error = shortened(&error.to_string(), 4 * SHOWN);
-            anyhow!("it is not an NPY file: {error}")
-        }
-    }
-}
-
-fn is_end(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::UnexpectedEof
-}
-
 /// Reads until the buffer is full or the file ends, and tells how many bytes there were.
 fn fill(file: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
@@ -275,7 +186,7 @@ struct Decoder {
 impl Decoder {
     fn new(header: &Header) -> Result<Decoder> {
         const POSSIBLE: &str = "not f16, bf16, f32 or f64";
-        let (kind, is_big_endian) = match header.type_descriptor.as_string().map(|text| &**text) {
+        let (kind, is_big_endian) = match header.type_name() {
             Some("<f2") => (Kind::F16, false),
             Some(">f2") => (Kind::F16, true),
             // As ml_dtypes, and with it JAX, writes bfloat16, for which NumPy has no letter.
@@ -301,7 +212,7 @@ impl Decoder {
             }
             _ => bail!(
                 "it holds numbers of the type {}, {POSSIBLE}",
-                shortened(&header.type_descriptor.to_string(), SHOWN)
+                shortened(&header.descr, SHOWN)
             ),
         };
         Ok(Decoder {
