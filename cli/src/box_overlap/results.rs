@@ -122,7 +122,7 @@ impl Results {
                 [set] => Some([set, set]),
                 [set1, set2, ..] => Some([set1, set2]),
             };
-            csv.write_texts(blocks, |block| lines(slice, ids, block * BLOCK), |_| ())?;
+            csv.write_texts(blocks, &|block| lines(slice, ids, block * BLOCK), &|_| ())?;
         }
         if let Some(npy) = &mut self.npy {
             add_matrix(npy, overlaps, self.limit)?;

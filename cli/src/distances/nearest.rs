@@ -1,8 +1,8 @@
 //! The nearest pairs of rows, and the range of distances.
 
 use gridstride::distances;
+use gridstride_runtime::parallel;
 use ndarray::{ArrayView1, s};
-use rayon::prelude::*;
 
 use super::blocks::Block;
 
@@ -50,7 +50,7 @@ impl Nearest {
             Some(last) => last.distance,
             None => f64::INFINITY,
         };
-        let rows = (0..block.distances.nrows()).into_par_iter().map(|i| {
+        let rows = parallel::map(0..block.distances.nrows(), |i| {
             let row = block.first_row + i;
             let first = if self.is_pairwise { row + 1 } else { 0 };
             let rest = block
@@ -60,7 +60,7 @@ impl Nearest {
             OfRow::new(row, first, rest, limit)
         });
         // In order, so that the sum has the same bits for any number of threads.
-        for row in rows.collect::<Vec<_>>() {
+        for row in rows {
             self.count += row.count as u64;
             self.sum += row.sum;
             self.least = self.least.min(row.least);

@@ -75,6 +75,6 @@ pub fn write_nearest(mut table: OutputFile, names: &Names, neighbours: &Nearest)
         }
         text
     };
-    table.write_texts(rows.div_ceil(together), text, |_| ())?;
+    table.write_texts(rows.div_ceil(together), &text, &|_| ())?;
     table.publish()
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use files::npy::{NpyReader, Stored};
 use gridstride::Number;
+use gridstride_runtime::parallel;
 use ndarray::{ArrayView2, Axis};
-use rayon::prelude::*;
 
 use super::args::Args;
 use super::windows::{Offsets, Sequences};
@@ -100,12 +100,13 @@ impl<T: Number> RowSet<T> {
 
 fn require_finite<T: Number>(path: &Path, rows: ArrayView2<T>) -> Result<()> {
     let wrong = |i: usize| {
-        let row = rows.index_axis(Axis(0), i);
-        let place = row.iter().position(|number| !number.to_f64().is_finite())?;
-        Some((i, place, row[place]))
+        let mut row = rows.index_axis(Axis(0), i).into_iter();
+        let j = row.position(|number| !number.to_f64().is_finite())?;
+        Some(i * rows.ncols() + j)
     };
-    let first = (0..rows.nrows()).into_par_iter().find_map_first(wrong);
-    if let Some((i, j, number)) = first {
+    if let Some(place) = parallel::find_first(rows.nrows(), &wrong) {
+        let (i, j) = (place / rows.ncols(), place % rows.ncols());
+        let number = rows[[i, j]];
         bail!(
             "{}: row {i}, column {j} is {number:?}: distances need finite numbers",
             path.display()

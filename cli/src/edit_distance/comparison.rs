@@ -55,7 +55,7 @@ impl Comparison {
             }
             text
         };
-        file.write_texts(blocks, text, |_| ())
+        file.write_texts(blocks, &text, &|_| ())
     }
 
     fn add_line(&self, text: &mut Vec<u8>, pairs: &Pairs, pair: usize) {

@@ -48,7 +48,7 @@ pub fn run(path: &Path, count: u64, seed: u64) -> Result<()> {
         week.text(first..count.min(first + BLOCK))
     };
     let progress = |blocks| bar.set_position(blocks as u64 * BLOCK);
-    file.write_texts(usize::try_from(count.div_ceil(BLOCK))?, text, progress)?;
+    file.write_texts(usize::try_from(count.div_ceil(BLOCK))?, &text, &progress)?;
     bar.finish_and_clear();
     file.publish()?;
     let file = path.display().to_string();

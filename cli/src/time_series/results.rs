@@ -46,7 +46,7 @@ pub fn write(
     let bar = progress::count("writing", aggregates.len() as u64, "buckets");
     let text = |block| lines(aggregates, &cells, format, block * BLOCK);
     let progress = |blocks| bar.set_position((blocks * BLOCK) as u64);
-    file.write_texts(aggregates.len().div_ceil(BLOCK), text, progress)?;
+    file.write_texts(aggregates.len().div_ceil(BLOCK), &text, &progress)?;
     bar.finish_and_clear();
     Ok(())
 }

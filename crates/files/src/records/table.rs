@@ -8,8 +8,8 @@ use std::io::Read;
 
 use anyhow::{Context, Result, anyhow};
 use csv::{ByteRecord, Reader};
+use gridstride_runtime::parallel;
 use memchr::memchr2_iter;
-use rayon::prelude::*;
 
 use super::ahead::Ahead;
 use super::blocks::{Block, Stop, lines};
@@ -113,9 +113,8 @@ pub(super) fn read_blocks<T: Table>(
 
     loop {
         let wave = ahead.wave();
-        let parsed = wave.blocks.par_iter();
-        let parsed = parsed.map(|block| Parsed::new(&table, block, &header.record, options));
-        for parsed in parsed.collect::<Vec<_>>() {
+        let parse = |block| Parsed::new(&table, block, &header.record, options);
+        for parsed in parallel::map(&wave.blocks, parse) {
             let added = table.add(parsed.part);
             let faults = [added.err(), parsed.fault].into_iter().flatten();
             if let Some(fault) = faults.min_by_key(|fault| fault.line) {

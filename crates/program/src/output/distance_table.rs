@@ -60,7 +60,7 @@ impl DistanceTable {
             }
             text
         };
-        self.0.write_texts(rows.div_ceil(together), text, |_| ())
+        self.0.write_texts(rows.div_ceil(together), &text, &|_| ())
     }
 
     /// Puts the file in its place.

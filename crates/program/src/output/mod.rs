@@ -107,13 +107,13 @@ impl OutputFile {
     pub fn write_texts(
         &mut self,
         count: usize,
-        text: impl Fn(usize) -> Vec<u8> + Sync,
-        progress: impl Fn(usize) + Sync,
+        text: &(dyn Fn(usize) -> Vec<u8> + Sync),
+        progress: &(dyn Fn(usize) + Sync),
     ) -> Result<()> {
         let together = TEXTS_PER_THREAD * rayon::current_num_threads();
         let make = |start: usize| -> Vec<Vec<u8>> {
             let wave = start..count.min(start + together);
-            wave.into_par_iter().map(&text).collect()
+            wave.into_par_iter().map(text).collect()
         };
         self.write(|file| {
             let (mut start, mut texts) = (0, make(0));
