@@ -4,7 +4,7 @@ use super::available::{MemoryState, no_memory};
 use super::cuda::{self, Gpu};
 use super::limit::{Limit, Reservation};
 use super::simulator::Simulator;
-use super::{DeviceId, DeviceInfo, DeviceKind, DriverInfo, MemoryKind};
+use super::{DeviceId, DeviceInfo, DeviceKind, DeviceName, DriverInfo, MemoryKind};
 use crate::{Error, Result};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -24,6 +24,21 @@ pub(super) enum Backend {
     Cpu,
     Simulator(Simulator),
     Cuda(Gpu),
+}
+
+impl DeviceName {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the device is not there.
+    pub fn open(self) -> Result<Device> {
+        match self {
+            DeviceName::Auto => Ok(Device::auto()),
+            DeviceName::Cpu => Ok(Device::cpu()),
+            DeviceName::Cuda(ordinal) => Device::cuda(ordinal),
+            DeviceName::Simulator => Device::simulator(),
+        }
+    }
 }
 
 impl Device {

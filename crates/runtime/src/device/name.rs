@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use super::Device;
-
 /// A device by its name. All front ends parse names with it, so that all of them accept the same
 /// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,19 +25,6 @@ impl DeviceName {
 
     /// The names that messages list, but for `simulator`, which comes last.
     pub const POSSIBLE: &'static str = "auto, cpu, cuda (the same as cuda:0), cuda:N";
-
-    /// Opens the device.
-    ///
-    /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) if the device is not there.
-    pub fn open(self) -> crate::Result<Device> {
-        match self {
-            DeviceName::Auto => Ok(Device::auto()),
-            DeviceName::Cpu => Ok(Device::cpu()),
-            DeviceName::Cuda(ordinal) => Device::cuda(ordinal),
-            DeviceName::Simulator => Device::simulator(),
-        }
-    }
 }
 
 impl FromStr for DeviceName {
