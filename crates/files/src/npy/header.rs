@@ -7,7 +7,7 @@ use std::io::Read;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 
-use super::SHOWN;
+use super::{SHOWN, fill};
 use crate::text::shortened;
 
 /// The longest header that is read, in bytes: the longest of version 1 of the format.
@@ -30,27 +30,25 @@ pub struct Header {
 impl Header {
     /// Reads the header, to the first byte of the numbers.
     pub fn read(file: &mut impl Read) -> Result<Header> {
-        let mut start = Vec::new();
-        file.take(8).read_to_end(&mut start)?;
-        if !MAGIC.starts_with(&start[..start.len().min(MAGIC.len())]) {
-            return Err(no_npy(file, start));
+        let mut start = [0; 8];
+        let got = fill(file, &mut start)?;
+        if !MAGIC.starts_with(&start[..got.min(MAGIC.len())]) {
+            return Err(no_npy(file, start[..got].to_vec()));
         }
-        let length = match start.get(6..) {
-            Some(&[1, _]) => usize::from(u16::from_le_bytes(exactly(file)?)),
-            Some(&[2 | 3, _]) => u32::from_le_bytes(exactly(file)?) as usize,
-            Some(&[major, minor]) => {
-                bail!("it is an NPY file of version {major}.{minor}, not of 1, 2 or 3")
-            }
-            _ => return Err(cut_off()),
+        ensure!(got == start.len(), cut_off());
+        let [.., major, minor] = start;
+        let length = match major {
+            1 => usize::from(u16::from_le_bytes(exactly(file)?)),
+            2 | 3 => u32::from_le_bytes(exactly(file)?) as usize,
+            _ => bail!("it is an NPY file of version {major}.{minor}, not of 1, 2 or 3"),
         };
         ensure!(
             length <= LONGEST,
             "its header has {length} bytes, more than {LONGEST}: write the matrix with \
              numpy.save, as numbers of one type"
         );
-        let mut text = Vec::new();
-        file.take(length as u64).read_to_end(&mut text)?;
-        ensure!(text.len() == length, cut_off());
+        let mut text = vec![0; length];
+        ensure!(fill(file, &mut text)? == length, cut_off());
         let text =
             std::str::from_utf8(&text).context("it is not an NPY file: its header is no text")?;
         parse(text).context("it is not an NPY file")
@@ -66,9 +64,9 @@ impl Header {
 
 /// Reads `N` bytes.
 fn exactly<const N: usize>(file: &mut impl Read) -> Result<[u8; N]> {
-    let mut bytes = Vec::new();
-    file.take(N as u64).read_to_end(&mut bytes)?;
-    bytes.try_into().map_err(|_| cut_off())
+    let mut bytes = [0; N];
+    ensure!(fill(file, &mut bytes)? == N, cut_off());
+    Ok(bytes)
 }
 
 fn cut_off() -> Error {
