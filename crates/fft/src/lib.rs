@@ -1,8 +1,7 @@
 //! The Fourier transform that gridstride's CPU version uses, behind a trait object.
 //!
 //! rustfft and realfft are generic: a crate that names a transform of `f64` compiles all of their
-//! algorithms for every instruction set. Here they are compiled once, and not again with each
-//! change of gridstride.
+//! algorithms. Here they are compiled once, and not again with each change of gridstride.
 //!
 //! ```
 //! use fft::{Complex, inverse};
