@@ -5,7 +5,6 @@
 //! A detail of gridstride: its items may change in any release.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -81,15 +80,13 @@ fn images(name: &str, ptx: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(images)
 }
 
-/// Returns a copy of a PTX file that is compressed in the format of zlib.
+/// Returns a copy of a PTX file that is compressed by LZ4, which is fast also in a build script: those are not optimised.
 fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
     let target = out
         .join(ptx.file_name().unwrap_or_default())
-        .with_added_extension("zlib");
+        .with_added_extension("lz4");
     let text = fs::read(ptx).map_err(|error| format!("cannot read {}: {error}", ptx.display()))?;
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-    let bytes = encoder.write_all(&text).and_then(|()| encoder.finish());
-    write(&target, &bytes.expect("memory takes all"))?;
+    write(&target, &lz4_flex::block::compress_prepend_size(&text))?;
     Ok(target)
 }
 

@@ -3,9 +3,8 @@
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
 
-use flate2::read::ZlibDecoder;
+use lz4_flex::block::decompress_size_prepended;
 
 use super::lock;
 
@@ -45,10 +44,8 @@ fn expanded(bytes: &'static [u8]) -> &'static str {
     static TEXTS: Mutex<BTreeMap<usize, &'static str>> = Mutex::new(BTreeMap::new());
     let mut texts = lock(&TEXTS);
     texts.entry(bytes.as_ptr() as usize).or_insert_with(|| {
-        let mut text = String::new();
-        let read = ZlibDecoder::new(bytes).read_to_string(&mut text);
-        read.expect("an image is compressed text");
-        text.leak()
+        let text = decompress_size_prepended(bytes).expect("an image is compressed");
+        String::from_utf8(text).expect("an image is text").leak()
     })
 }
 
@@ -94,8 +91,9 @@ impl Image {
         }
     }
 
-    /// As [`new`](Self::new), but the PTX is compressed in zlib's format, to about a tenth of its
-    /// size. It is expanded when it is first used.
+    /// As [`new`](Self::new), but the PTX is compressed to about a quarter of its size: its length in
+    /// 4 bytes, least significant first, then LZ4's block format, as
+    /// `lz4_flex::block::compress_prepend_size` writes it. It is expanded when it is first used.
     pub const fn compressed(architecture: &'static str, ptx: &'static [u8]) -> Self {
         Self {
             architecture,
