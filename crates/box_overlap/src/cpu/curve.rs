@@ -12,8 +12,8 @@
 use gridstride_runtime::device::reserve;
 use gridstride_runtime::{Number, Result, parallel};
 
-use super::finder::collect;
-use super::lanes::LANES;
+use super::collect::collect;
+use super::lanes::{Isa, LANES, Tester, WithTester};
 use crate::input::Boxes;
 
 /// Bits of a key for the class of the box's size.
@@ -43,32 +43,47 @@ const CROWD: usize = 4 * LANES;
 const MAX_DEPTH: usize = 16;
 
 /// Returns the indices of the boxes in order, padded with zeros to a multiple of [`LANES`].
-pub(super) fn order<T: Number, const AXES: usize>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
+pub(super) fn order<T: Number>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
     let mut ids = collect(boxes.len().next_multiple_of(LANES), |i| i as u32)?;
     let (ids_of_boxes, padding) = ids.split_at_mut(boxes.len());
-    sort::<T, AXES>(boxes, ids_of_boxes, 0)?;
+    match boxes.axes {
+        2 => sort::<2>(&boxes, ids_of_boxes, 0)?,
+        _ => sort::<3>(&boxes, ids_of_boxes, 0)?,
+    }
     padding.fill(0);
     Ok(ids)
 }
 
+/// Boxes whose limits are read as `f64`, so that the order is compiled once for all types.
+trait Limits: Sync {
+    /// Reads the limits of the boxes with these indices, column by column.
+    fn read(&self, ids: [u32; LANES], columns: &mut [[f64; LANES]]);
+}
+
+impl<T: Number> Limits for Boxes<'_, T> {
+    fn read(&self, ids: [u32; LANES], columns: &mut [[f64; LANES]]) {
+        for (lane, id) in ids.into_iter().enumerate() {
+            for (column, limit) in columns.iter_mut().zip(self.row(id as usize)) {
+                column[lane] = limit.to_f64();
+            }
+        }
+    }
+}
+
 /// Sorts the boxes with the indices `ids`.
-fn sort<T: Number, const AXES: usize>(
-    boxes: Boxes<'_, T>,
-    ids: &mut [u32],
-    depth: usize,
-) -> Result<()> {
+fn sort<const AXES: usize>(boxes: &dyn Limits, ids: &mut [u32], depth: usize) -> Result<()> {
     if ids.len() <= LANES {
         return Ok(());
     }
     // The low bits of a key are the position of its box, so that numbers are sorted, not pairs.
     let place_bits = usize::BITS - (ids.len() - 1).leading_zeros();
     let grid = Grid::<AXES>::new(boxes, ids, u64::BITS - place_bits);
+    let isa = Isa::new();
     let keys_of_group = |group: usize| {
-        // Places beyond the last repeat the last, and their keys are dropped.
-        let place = |lane: usize| (group * LANES + lane).min(ids.len() - 1);
-        let row = |lane: usize| boxes.row(ids[place(lane)] as usize);
-        let keys = grid.keys(std::array::from_fn(row));
-        let with_place = |lane: usize| (keys[lane] << place_bits) | place(lane) as u64;
+        let (first, mut keys) = (group * LANES, [0; LANES]);
+        let rows = Rows::new(boxes, &ids[first..]);
+        isa.run(KeysOf(&grid, &rows, &mut keys));
+        let with_place = |lane: usize| (keys[lane] << place_bits) | (first + lane) as u64;
         std::array::from_fn::<_, LANES, _>(with_place)
     };
     let mut keys = collect(ids.len().div_ceil(LANES), keys_of_group)?.into_flattened();
@@ -82,7 +97,7 @@ fn sort<T: Number, const AXES: usize>(
     }
     let crowds = crowds(ids, &keys, place_bits)?;
     drop(keys);
-    parallel::try_each(crowds, |ids| sort::<T, AXES>(boxes, ids, depth + 1))
+    parallel::try_each(crowds, |ids| sort::<AXES>(boxes, ids, depth + 1))
 }
 
 /// Returns the boxes of each cell that has more than [`CROWD`] boxes, but not all.
@@ -125,14 +140,16 @@ struct Grid<const AXES: usize> {
 }
 
 impl<const AXES: usize> Grid<AXES> {
-    fn new<T: Number>(boxes: Boxes<'_, T>, ids: &[u32], bits: u32) -> Self {
+    fn new(boxes: &dyn Limits, ids: &[u32], bits: u32) -> Self {
         let limits = parallel::map(ids.chunks(1 << 14), |ids| {
             let mut limits = [[f64::INFINITY, f64::NEG_INFINITY]; AXES];
-            for &id in ids {
-                let centre = centre::<T, AXES>(boxes.row(id as usize));
-                for ([min, max], centre) in limits.iter_mut().zip(centre) {
-                    if centre.is_finite() {
-                        (*min, *max) = (min.min(centre), max.max(centre));
+            for ids in ids.chunks(LANES) {
+                let rows = Rows::<AXES>::new(boxes, ids);
+                for (axis, [min, max]) in limits.iter_mut().enumerate() {
+                    for centre in rows.centres(axis) {
+                        if centre.is_finite() {
+                            (*min, *max) = (min.min(centre), max.max(centre));
+                        }
                     }
                 }
             }
@@ -146,7 +163,7 @@ impl<const AXES: usize> Grid<AXES> {
         let max: [f64; AXES] = std::array::from_fn(|axis| limit(axis, 1, f64::max));
         let bits = ((bits - CLASS_BITS - DIRECTION_BITS) / AXES as u32).min(MAX_CELL_BITS);
         let cells = (1u64 << bits) as f64;
-        let usual = usual_extent::<T, AXES>(boxes, ids);
+        let usual = usual_extent::<AXES>(boxes, ids);
         // The bits that tell neighbourhoods apart come first.
         let coarse_bits = usize::BITS - (ids.len() / NEIGHBOURS).leading_zeros();
         Grid {
@@ -158,35 +175,78 @@ impl<const AXES: usize> Grid<AXES> {
         }
     }
 
-    fn keys<T: Number>(&self, rows: [&[T]; LANES]) -> [u64; LANES] {
+    #[inline(always)]
+    fn keys(&self, rows: &Rows<AXES>) -> [u64; LANES] {
         let last = (1 << self.bits) - 1;
         let mut cells = [[0; LANES]; AXES];
-        for (lane, row) in rows.into_iter().enumerate() {
-            let centre = centre::<T, AXES>(row);
-            for axis in 0..AXES {
+        for (axis, cells) in cells.iter_mut().enumerate() {
+            for (cell, centre) in cells.iter_mut().zip(rows.centres(axis)) {
                 // Infinity, and NaN where all centres are equal, become cells too: `as` saturates.
-                let cell = ((centre[axis] - self.min[axis]) * self.scale[axis]) as u32;
-                cells[axis][lane] = cell.min(last);
+                *cell = (((centre - self.min[axis]) * self.scale[axis]) as u32).min(last);
             }
         }
         let places = places_on_curve(cells, self.bits);
-        std::array::from_fn(|lane| self.key(rows[lane], places[lane]))
+        std::array::from_fn(|lane| self.key(rows.edges(lane), places[lane]))
     }
 
-    /// Returns the key of a box whose centre has this place on the curve.
-    fn key<T: Number>(&self, row: &[T], place: u64) -> u64 {
-        let extent = extent::<T, AXES>(row);
+    /// Returns the key of a box with these edges, whose centre has this place on the curve.
+    #[inline(always)]
+    fn key(&self, edges: [f64; AXES], place: u64) -> u64 {
+        let extent = longest(edges);
         let class = self.classes.iter().filter(|&&most| extent > most).count() as u64;
         let (coarse, fine) = (place >> self.fine_bits, place & ((1 << self.fine_bits) - 1));
         let front = (class << (self.bits * AXES as u32 - self.fine_bits)) | coarse;
-        (((front << DIRECTION_BITS) | direction::<T, AXES>(row)) << self.fine_bits) | fine
+        (((front << DIRECTION_BITS) | direction(edges)) << self.fine_bits) | fine
     }
 }
 
+/// Writes the keys of boxes.
+struct KeysOf<'a, const AXES: usize>(&'a Grid<AXES>, &'a Rows<AXES>, &'a mut [u64; LANES]);
+
+impl<const AXES: usize> WithTester for KeysOf<'_, AXES> {
+    #[inline(always)]
+    fn run(self, _: impl Tester) {
+        *self.2 = self.0.keys(self.1);
+    }
+}
+
+/// The limits of up to [`LANES`] boxes. Lanes beyond the last box repeat the last box.
+struct Rows<const AXES: usize>([[[f64; LANES]; AXES]; 2]);
+
+impl<const AXES: usize> Rows<AXES> {
+    /// Reads the limits of the first boxes of `ids`.
+    fn new(boxes: &dyn Limits, ids: &[u32]) -> Self {
+        let mut columns = [[[0.0; LANES]; AXES]; 2];
+        let ids = std::array::from_fn(|lane| ids[lane.min(ids.len() - 1)]);
+        boxes.read(ids, columns.as_flattened_mut());
+        Rows(columns)
+    }
+
+    /// Returns half the centres of the boxes. Half centres of finite limits and their differences
+    /// are finite.
+    #[inline(always)]
+    fn centres(&self, axis: usize) -> [f64; LANES] {
+        let Rows([min, max]) = self;
+        std::array::from_fn(|lane| 0.25 * min[axis][lane] + 0.25 * max[axis][lane])
+    }
+
+    /// Returns the edges of a box.
+    #[inline(always)]
+    fn edges(&self, lane: usize) -> [f64; AXES] {
+        let Rows([min, max]) = self;
+        std::array::from_fn(|axis| max[axis][lane] - min[axis][lane])
+    }
+}
+
+/// Returns the longest edge of a box.
+#[inline(always)]
+fn longest<const AXES: usize>(edges: [f64; AXES]) -> f64 {
+    edges.into_iter().fold(0.0, f64::max)
+}
+
 /// Returns 1 + the axis along which a box is a stick, or 0 if the box is no stick.
-fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
-    let edges: [f64; AXES] =
-        std::array::from_fn(|axis| row[AXES + axis].to_f64() - row[axis].to_f64());
+#[inline(always)]
+fn direction<const AXES: usize>(edges: [f64; AXES]) -> u64 {
     // All comparisons, without a branch that would often be mispredicted. At most one axis is long.
     let is_long = |axis: usize| {
         let exceeds = |other: usize| other == axis || edges[axis] > STICK * edges[other];
@@ -197,24 +257,11 @@ fn direction<T: Number, const AXES: usize>(row: &[T]) -> u64 {
     })
 }
 
-/// Returns half the centre of a box. Half centres of finite limits and their differences are
-/// finite.
-fn centre<T: Number, const AXES: usize>(row: &[T]) -> [f64; AXES] {
-    std::array::from_fn(|axis| 0.25 * row[axis].to_f64() + 0.25 * row[AXES + axis].to_f64())
-}
-
-/// Returns the longest edge of a box.
-fn extent<T: Number, const AXES: usize>(row: &[T]) -> f64 {
-    (0..AXES)
-        .map(|axis| row[AXES + axis].to_f64() - row[axis].to_f64())
-        .fold(0.0, f64::max)
-}
-
 /// Returns the median extent of a sample of the boxes.
-fn usual_extent<T: Number, const AXES: usize>(boxes: Boxes<'_, T>, ids: &[u32]) -> f64 {
-    let step = ids.len().div_ceil(SAMPLE);
-    let sample = ids.iter().step_by(step).map(|&id| boxes.row(id as usize));
-    let mut extents: Vec<f64> = sample.map(extent::<T, AXES>).collect();
+fn usual_extent<const AXES: usize>(boxes: &dyn Limits, ids: &[u32]) -> f64 {
+    let sample = ids.iter().step_by(ids.len().div_ceil(SAMPLE));
+    let extent = |&id: &u32| longest(Rows::<AXES>::new(boxes, &[id]).edges(0));
+    let mut extents: Vec<f64> = sample.map(extent).collect();
     let middle = extents.len() / 2;
     *extents.select_nth_unstable_by(middle, f64::total_cmp).1
 }
@@ -262,6 +309,7 @@ fn places_on_curve<const AXES: usize>(mut cells: [[u32; LANES]; AXES], bits: u32
 const MAX_CELL_BITS: u32 = 21;
 
 /// Puts AXES − 1 zeros between the bits of a number of at most [`MAX_CELL_BITS`] bits.
+#[inline(always)]
 fn spread<const AXES: usize>(bits: u64) -> u64 {
     let steps: &[(u32, u64)] = match AXES {
         2 => &[
@@ -331,7 +379,7 @@ mod tests {
 
     fn ordered(numbers: &[f64]) -> Vec<u32> {
         let boxes = Boxes { numbers, axes: 2 };
-        let ids = order::<f64, 2>(boxes).unwrap();
+        let ids = order(boxes).unwrap();
         let mut sorted = ids[..boxes.len()].to_vec();
         sorted.sort();
         assert!(sorted.into_iter().eq(0..boxes.len() as u32));

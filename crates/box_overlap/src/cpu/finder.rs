@@ -1,17 +1,19 @@
-//! The interface of both algorithms, and arrays that all cores make.
+//! The interface of both algorithms, and their results.
+
+use std::ops::Range;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{reserve, zeroed};
 use gridstride_runtime::parallel;
 
-use crate::input::Boxes;
+use super::probe::Probe;
 use crate::output::Overlaps;
 
-/// The second set, prepared.
-pub(super) trait Finder<T>: Send + Sync {
-    /// Finds the pairs of consecutive rows of the first set, beginning with row `first`. The
-    /// indices of a row are in any order.
-    fn find(&self, rows: Boxes<'_, T>, first: usize, wanted: Wanted) -> Result<Found>;
+/// An algorithm, prepared for the second set.
+pub(super) trait Finder: Send + Sync {
+    /// Finds the pairs of these rows of the first set, which `probe` tests, counted from the first
+    /// of them. The indices of a row are in any order.
+    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Found>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,25 +29,6 @@ pub(super) struct Found {
     pub counts: Vec<u32>,
     /// The indices of the pairs, row after row, if wanted.
     pub indices: Vec<u32>,
-}
-
-/// Makes `count` elements with all cores.
-pub(super) fn collect<U: Copy + Send>(
-    count: usize,
-    element: impl Fn(usize) -> U + Sync,
-) -> Result<Vec<U>> {
-    const CHUNK: usize = 1 << 12;
-    let mut elements = Vec::new();
-    reserve(&mut elements, count)?;
-    let chunks = elements.spare_capacity_mut()[..count].chunks_mut(CHUNK);
-    parallel::each(chunks.enumerate(), |(chunk, places)| {
-        for (i, place) in places.iter_mut().enumerate() {
-            place.write(element(chunk * CHUNK + i));
-        }
-    });
-    // SAFETY: the chunks are the first `count` elements, and all of them have been written.
-    unsafe { elements.set_len(count) };
-    Ok(elements)
 }
 
 impl Found {

@@ -4,121 +4,109 @@
 //! the results as bits. AVX2 has an instruction for that.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GE_OQ, _CMP_LE_OQ};
+use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GT_OQ, _CMP_LT_OQ};
 
-#[cfg(target_arch = "x86_64")]
 use gridstride_runtime::{Number, Result};
+#[cfg(target_arch = "x86_64")]
 use pulp::{NullaryFnOnce, x86::V3};
 
-use super::finder::collect;
+use super::collect::collect;
+use crate::input::Boxes;
 
-/// The boxes of a group: the number of `f32` in a vector of AVX2.
+/// The boxes of a group: the number of `i32` in a vector of AVX2.
 pub(super) const LANES: usize = 8;
 
-/// The limits of a box.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Limits<T, const AXES: usize> {
-    pub min: [T; AXES],
-    pub max: [T; AXES],
-}
-
-impl<T: Number, const AXES: usize> Limits<T, AXES> {
-    /// Splits a row: all minima, then all maxima.
-    #[inline(always)]
-    pub fn from_row(row: &[T]) -> Self {
-        let mut limits = Limits {
-            min: [T::zeroed(); AXES],
-            max: [T::zeroed(); AXES],
-        };
-        limits.min.copy_from_slice(&row[..AXES]);
-        limits.max.copy_from_slice(&row[AXES..2 * AXES]);
-        limits
-    }
-}
-
-/// Up to [`LANES`] boxes, axis by axis. Lanes beyond the last box repeat the last box.
+/// The limits of up to [`LANES`] boxes along an axis. Lanes beyond the last box repeat the last box.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))] // A group of three-dimensional `f32` boxes takes three cache lines, not four.
-pub(super) struct Group<T, const AXES: usize> {
-    pub min: [[T; LANES]; AXES],
-    pub max: [[T; LANES]; AXES],
+#[repr(align(64))] // A group of three-dimensional `i32` boxes takes three cache lines, not four.
+pub(crate) struct Intervals<K> {
+    pub min: [K; LANES],
+    pub max: [K; LANES],
 }
 
-impl<T: Number, const AXES: usize> Group<T, AXES> {
-    /// Makes a group of `count` boxes, 1 to [`LANES`].
-    pub fn new(count: usize, limits: impl Fn(usize) -> Limits<T, AXES>) -> Self {
-        // Loops, since array functions are compiled for each closure.
-        let mut group = Group {
-            min: [[T::zeroed(); LANES]; AXES],
-            max: [[T::zeroed(); LANES]; AXES],
-        };
-        for lane in 0..LANES {
-            let limits = limits(lane.min(count - 1));
-            for axis in 0..AXES {
-                group.min[axis][lane] = limits.min[axis];
-                group.max[axis][lane] = limits.max[axis];
-            }
-        }
-        group
-    }
-
-    /// Returns the bounding box of all boxes.
-    pub fn bounds(&self) -> Limits<T, AXES> {
-        let mut bounds = Limits {
-            min: [T::zeroed(); AXES],
-            max: [T::zeroed(); AXES],
-        };
-        for axis in 0..AXES {
-            let (mut min, mut max) = (self.min[axis][0], self.max[axis][0]);
-            for lane in 1..LANES {
-                let [lane_min, lane_max] = [self.min[axis][lane], self.max[axis][lane]];
-                min = if lane_min < min { lane_min } else { min };
-                max = if lane_max > max { lane_max } else { max };
-            }
-            (bounds.min[axis], bounds.max[axis]) = (min, max);
-        }
-        bounds
-    }
-}
-
+/// Boxes in groups.
 #[derive(Debug)]
-pub(super) struct Groups<T, const AXES: usize> {
+pub(super) struct Groups<K> {
     /// The number of boxes.
     pub length: usize,
-    pub groups: Vec<Group<T, AXES>>,
+    pub axes: usize,
+    /// Group after group, the intervals along all axes.
+    pub intervals: Vec<Intervals<K>>,
 }
 
-impl<T: Number, const AXES: usize> Groups<T, AXES> {
-    pub fn new(length: usize, limits: impl Fn(usize) -> Limits<T, AXES> + Sync) -> Result<Self> {
-        let group = |group: usize| {
-            let start = group * LANES;
-            Group::new(LANES.min(length - start), |lane| limits(start + lane))
+impl<K: Key> Groups<K> {
+    /// Makes groups of `length` boxes, whose `limits` (index, axis) are known.
+    fn new(
+        length: usize,
+        axes: usize,
+        limits: impl Fn(usize, usize) -> [K; 2] + Sync,
+    ) -> Result<Self> {
+        let intervals = |place: usize| {
+            let (group, axis) = (place / axes, place % axes);
+            let [min, max] = [[K::zeroed(); LANES]; 2];
+            let mut intervals = Intervals { min, max };
+            for lane in 0..LANES {
+                let index = (group * LANES + lane).min(length - 1);
+                [intervals.min[lane], intervals.max[lane]] = limits(index, axis);
+            }
+            intervals
         };
-        let groups = collect(length.div_ceil(LANES), group)?;
-        Ok(Groups { length, groups })
+        Ok(Groups {
+            length,
+            axes,
+            intervals: collect(length.div_ceil(LANES) * axes, intervals)?,
+        })
     }
 
-    /// Returns the lanes of a group that have a box, as bits.
-    #[inline(always)]
-    pub fn lanes(&self, group: usize) -> u32 {
-        match self.length - group * LANES {
-            lanes @ ..LANES => (1 << lanes) - 1,
-            _ => (1 << LANES) - 1,
-        }
+    /// Makes groups of the boxes with these indices, or of all boxes.
+    pub fn of_boxes<T: Lanes<Key = K>>(boxes: Boxes<'_, T>, ids: Option<&[u32]>) -> Result<Self> {
+        let axes = boxes.axes;
+        Groups::new(boxes.len(), axes, |index, axis| {
+            let row = ids.map_or(index, |ids| ids[index] as usize);
+            let min = 2 * axes * row + axis;
+            [boxes.numbers[min], boxes.numbers[min + axes]].map(T::key)
+        })
+    }
+
+    /// Makes groups of the bounding boxes of the groups.
+    pub fn bounds(&self) -> Result<Self> {
+        Groups::new(self.len(), self.axes, |group, axis| {
+            let Intervals { min, max } = &self.intervals[group * self.axes + axis];
+            let (mut least, mut most) = (min[0], max[0]);
+            for (&min, &max) in min.iter().zip(max) {
+                least = if min < least { min } else { least };
+                most = if max > most { max } else { most };
+            }
+            [least, most]
+        })
+    }
+
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        self.intervals.len() / self.axes
+    }
+}
+
+/// Returns the lanes of a group that have one of `length` boxes, as bits.
+#[inline(always)]
+pub(super) fn lanes(length: usize, group: usize) -> u32 {
+    match length - group * LANES {
+        lanes @ ..LANES => (1 << lanes) - 1,
+        _ => (1 << LANES) - 1,
     }
 }
 
 /// An implementation of the test.
 pub(super) trait Tester: Copy {
     /// Returns the lanes of a group whose boxes overlap `other`, as bits.
-    fn overlapping<T: Lanes, const AXES: usize>(
+    fn overlapping<K: Key, const AXES: usize>(
         self,
-        group: &Group<T, AXES>,
-        other: &Limits<T, AXES>,
+        group: &[Intervals<K>; AXES],
+        other: &[[K; 2]; AXES],
     ) -> u32;
 }
 
-/// Work that uses a tester, compiled for each tester.
+/// Work that is compiled for each tester, with its instruction set.
 pub(super) trait WithTester {
     /// Must be inlined, and so must everything that it calls.
     fn run(self, tester: impl Tester);
@@ -168,16 +156,15 @@ pub(super) struct Portable;
 
 impl Tester for Portable {
     #[inline(always)]
-    fn overlapping<T: Lanes, const AXES: usize>(
+    fn overlapping<K: Key, const AXES: usize>(
         self,
-        group: &Group<T, AXES>,
-        other: &Limits<T, AXES>,
+        group: &[Intervals<K>; AXES],
+        other: &[[K; 2]; AXES],
     ) -> u32 {
         let mut hits = [true; LANES];
-        for axis in 0..AXES {
+        for (intervals, [min, max]) in group.iter().zip(other) {
             for (lane, hit) in hits.iter_mut().enumerate() {
-                *hit &= (group.min[axis][lane] <= other.max[axis])
-                    & (group.max[axis][lane] >= other.min[axis]);
+                *hit &= (intervals.min[lane] <= *max) & (intervals.max[lane] >= *min);
             }
         }
         bits(hits)
@@ -201,70 +188,112 @@ struct Avx2(V3);
 #[cfg(target_arch = "x86_64")]
 impl Tester for Avx2 {
     #[inline(always)]
-    fn overlapping<T: Lanes, const AXES: usize>(
+    fn overlapping<K: Key, const AXES: usize>(
         self,
-        group: &Group<T, AXES>,
-        other: &Limits<T, AXES>,
+        group: &[Intervals<K>; AXES],
+        other: &[[K; 2]; AXES],
     ) -> u32 {
-        let mut hits = (1 << LANES) - 1;
-        for axis in 0..AXES {
-            hits &= T::within(
-                self.0,
-                [&group.min[axis], &group.max[axis]],
-                [other.min[axis], other.max[axis]],
-            );
-        }
-        hits
+        K::overlapping(self.0, group, other)
     }
 }
 
-/// A type of coordinates that are compared eight at a time.
+/// A type of coordinates.
 pub(crate) trait Lanes: Number {
-    /// Compares eight intervals with the interval `other`. Bit i of the result is 1 if interval i
-    /// overlaps `other`: minᵢ ≤ max of `other`, and maxᵢ ≥ min of `other`.
-    #[cfg(target_arch = "x86_64")]
-    fn within(simd: V3, min_max: [&[Self; LANES]; 2], other: [Self; 2]) -> u32;
+    /// The type of the keys that are compared, which are in the order of the coordinates. `f32` has
+    /// the keys of `i32`, so that the search is compiled once for both.
+    type Key: Key;
+
+    /// Returns the key of a coordinate, which is not NaN.
+    fn key(self) -> Self::Key;
+}
+
+impl Lanes for i32 {
+    type Key = i32;
+
+    #[inline(always)]
+    fn key(self) -> i32 {
+        self
+    }
 }
 
 impl Lanes for f32 {
-    #[cfg(target_arch = "x86_64")]
+    type Key = i32;
+
+    /// The bits of positive numbers are in their order, and those of negative numbers in reverse.
     #[inline(always)]
-    fn within(simd: V3, [min, max]: [&[f32; LANES]; 2], [other_min, other_max]: [f32; 2]) -> u32 {
-        let [min, max]: [__m256; 2] = [bytemuck::cast(*min), bytemuck::cast(*max)];
-        let avx = simd.avx;
-        let starts_before = avx._mm256_cmp_ps::<_CMP_LE_OQ>(min, avx._mm256_set1_ps(other_max));
-        let ends_after = avx._mm256_cmp_ps::<_CMP_GE_OQ>(max, avx._mm256_set1_ps(other_min));
-        avx._mm256_movemask_ps(avx._mm256_and_ps(starts_before, ends_after)) as u32
+    fn key(self) -> i32 {
+        // −0.0 + 0.0 = 0.0.
+        let bits = (self + 0.0).to_bits() as i32;
+        bits ^ ((bits >> 31) & i32::MAX)
     }
 }
 
 impl Lanes for f64 {
-    #[cfg(target_arch = "x86_64")]
+    type Key = f64;
+
     #[inline(always)]
-    fn within(simd: V3, [min, max]: [&[f64; LANES]; 2], [other_min, other_max]: [f64; 2]) -> u32 {
-        let [min, max]: [[__m256d; 2]; 2] = [bytemuck::cast(*min), bytemuck::cast(*max)];
-        let avx = simd.avx;
-        let half = |i: usize| {
-            let starts_before =
-                avx._mm256_cmp_pd::<_CMP_LE_OQ>(min[i], avx._mm256_set1_pd(other_max));
-            let ends_after = avx._mm256_cmp_pd::<_CMP_GE_OQ>(max[i], avx._mm256_set1_pd(other_min));
-            avx._mm256_movemask_pd(avx._mm256_and_pd(starts_before, ends_after)) as u32
-        };
-        half(0) | (half(1) << (LANES / 2))
+    fn key(self) -> f64 {
+        self
     }
 }
 
-impl Lanes for i32 {
+/// Numbers that are compared eight at a time.
+pub(crate) trait Key: Number {
+    /// As [`Tester::overlapping`], with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    fn overlapping<const AXES: usize>(
+        simd: V3,
+        group: &[Intervals<Self>; AXES],
+        other: &[[Self; 2]; AXES],
+    ) -> u32;
+}
+
+impl Key for i32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn within(simd: V3, [min, max]: [&[i32; LANES]; 2], [other_min, other_max]: [i32; 2]) -> u32 {
-        let [min, max]: [__m256i; 2] = [bytemuck::cast(*min), bytemuck::cast(*max)];
+    fn overlapping<const AXES: usize>(
+        simd: V3,
+        group: &[Intervals<i32>; AXES],
+        other: &[[i32; 2]; AXES],
+    ) -> u32 {
         let (avx, avx2) = (simd.avx, simd.avx2);
-        // AVX2 compares integers by > only.
-        let starts_after = avx2._mm256_cmpgt_epi32(min, avx._mm256_set1_epi32(other_max));
-        let ends_before = avx2._mm256_cmpgt_epi32(avx._mm256_set1_epi32(other_min), max);
-        let apart = avx2._mm256_or_si256(starts_after, ends_before);
-        !(avx._mm256_movemask_ps(bytemuck::cast(apart)) as u32) & 0xff
+        let mut apart: __m256i = avx._mm256_setzero_si256();
+        for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
+            let [min, max]: [__m256i; 2] = [intervals.min, intervals.max].map(bytemuck::cast);
+            // AVX2 compares integers by > only.
+            let starts_after = avx2._mm256_cmpgt_epi32(min, avx._mm256_set1_epi32(other_max));
+            let ends_before = avx2._mm256_cmpgt_epi32(avx._mm256_set1_epi32(other_min), max);
+            apart = avx2._mm256_or_si256(apart, avx2._mm256_or_si256(starts_after, ends_before));
+        }
+        let apart: __m256 = bytemuck::cast(apart);
+        !avx._mm256_movemask_ps(apart) as u32 & 0xff
+    }
+}
+
+impl Key for f64 {
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn overlapping<const AXES: usize>(
+        simd: V3,
+        group: &[Intervals<f64>; AXES],
+        other: &[[f64; 2]; AXES],
+    ) -> u32 {
+        let avx = simd.avx;
+        let mut apart: [__m256d; 2] = [avx._mm256_setzero_pd(); 2];
+        for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
+            let [min, max]: [[__m256d; 2]; 2] =
+                [bytemuck::cast(intervals.min), bytemuck::cast(intervals.max)];
+            let [other_min, other_max] =
+                [avx._mm256_set1_pd(other_min), avx._mm256_set1_pd(other_max)];
+            for half in 0..2 {
+                let starts_after = avx._mm256_cmp_pd::<_CMP_GT_OQ>(min[half], other_max);
+                let ends_before = avx._mm256_cmp_pd::<_CMP_LT_OQ>(max[half], other_min);
+                let either = avx._mm256_or_pd(starts_after, ends_before);
+                apart[half] = avx._mm256_or_pd(apart[half], either);
+            }
+        }
+        let [low, high] = [apart[0], apart[1]].map(|half| avx._mm256_movemask_pd(half) as u32);
+        !(low | (high << (LANES / 2))) & 0xff
     }
 }
 
@@ -275,23 +304,26 @@ mod tests {
     fn check<T: Lanes>(values: &[T]) {
         let limits = |i: usize| {
             let (min, max) = (values[i * 7 % values.len()], values[i * 5 % values.len()]);
-            let [min, max] = if min <= max { [min, max] } else { [max, min] };
-            Limits {
-                min: [min],
-                max: [max],
-            }
+            if min <= max { [min, max] } else { [max, min] }
         };
         for start in 0..50 {
-            let group = Group::new(LANES, |lane| limits(start + lane));
+            let boxes: Vec<T> = (0..LANES).flat_map(|lane| limits(start + lane)).collect();
+            let boxes = Boxes {
+                numbers: &boxes,
+                axes: 1,
+            };
+            let group = Groups::of_boxes(boxes, None).unwrap().intervals;
+            let group: &[_; 1] = group.first_chunk().unwrap();
             for other in (0..50).map(limits) {
                 let expected = bits(std::array::from_fn(|lane| {
-                    let limits = limits(start + lane);
-                    limits.min[0] <= other.max[0] && limits.max[0] >= other.min[0]
+                    let [min, max] = limits(start + lane);
+                    min <= other[1] && max >= other[0]
                 }));
-                assert_eq!(Portable.overlapping(&group, &other), expected);
+                let other = [other.map(T::key)];
+                assert_eq!(Portable.overlapping(group, &other), expected);
                 #[cfg(target_arch = "x86_64")]
                 if let Some(avx2) = V3::try_new() {
-                    assert_eq!(Avx2(avx2).overlapping(&group, &other), expected);
+                    assert_eq!(Avx2(avx2).overlapping(group, &other), expected);
                 }
             }
         }

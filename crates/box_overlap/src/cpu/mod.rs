@@ -2,22 +2,26 @@
 
 mod brute_force;
 mod choice;
+mod collect;
 mod curve;
 mod finder;
 mod lanes;
+mod probe;
 mod tree;
 mod walk;
 
 use std::ops::Range;
 
-use super::input::{Boxes, Packed, Problem};
+use super::input::{Packed, Problem};
 use super::options::Algorithm;
 use super::output::Overlaps;
 use super::slices::Search;
 use brute_force::BruteForce;
 use finder::{Finder, Found, Wanted, joined};
-use gridstride_runtime::{Number, Result, parallel};
+use gridstride_runtime::{Result, parallel};
+use lanes::Groups;
 pub(super) use lanes::Lanes;
+use probe::{Keys, Probe};
 use walk::Indexed;
 
 /// The most rows of a chunk, which one thread searches for.
@@ -27,11 +31,13 @@ const CHUNK: usize = 512;
 /// others.
 const CHUNKS_PER_THREAD: usize = 8;
 
-pub(super) struct CpuSearch<'a, T: Number> {
+pub(super) struct CpuSearch<'a, T: Lanes> {
     set1: Packed<'a, T>,
     /// The number of boxes of the second set.
     length: usize,
-    finder: Box<dyn Finder<T>>,
+    /// The second set in groups, and bounding boxes of the groups.
+    levels: Vec<Groups<T::Key>>,
+    finder: Box<dyn Finder>,
 }
 
 impl<'a, T: Lanes> CpuSearch<'a, T> {
@@ -39,41 +45,61 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
         problem.check()?;
         let (set2, is_self) = (problem.any_set2().boxes(), problem.set2.is_none());
-        let algorithm = choice::choose::<T>(problem.algorithm, problem.rows1(), set2.len());
-        let finder = match set2.axes {
-            2 => prepare::<T, 2>(algorithm, set2, is_self)?,
-            _ => prepare::<T, 3>(algorithm, set2, is_self)?,
+        let length = set2.len();
+        let algorithm = choice::choose::<T>(problem.algorithm, problem.rows1(), length);
+        let (levels, finder): (_, Box<dyn Finder>) = match algorithm {
+            Algorithm::BruteForce => {
+                let levels = vec![Groups::of_boxes(set2, None)?];
+                (levels, Box::new(BruteForce { length, is_self }))
+            }
+            _ => {
+                let ids = curve::order(set2)?;
+                let levels = tree::levels(set2, &ids)?;
+                let indexed = Indexed {
+                    ids,
+                    levels: levels.len(),
+                    is_self,
+                };
+                (levels, Box::new(indexed))
+            }
         };
         Ok(CpuSearch {
-            length: set2.len(),
+            length,
+            levels,
             finder,
             set1: problem.set1,
         })
     }
 
-    /// Finds the pairs of these rows of the first set, chunk by chunk.
     fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Found>> {
-        let chunk = rows.len() / (rayon::current_num_threads() * CHUNKS_PER_THREAD);
-        let (chunk, set1) = (chunk.clamp(1, CHUNK), self.set1.boxes());
-        parallel::try_map(rows.clone().step_by(chunk), |start| {
-            let boxes = set1.rows(start..rows.end.min(start + chunk));
-            let mut found = self.finder.find(boxes, start, wanted)?;
-            if wanted == Wanted::CountsAndIndices {
-                found.sort_rows(self.length)?;
-            }
-            Ok(found)
-        })
+        let probe = |rows: Range<usize>| {
+            let keys = Keys::new(&self.levels, self.set1.boxes().rows(rows))?;
+            Ok(Box::new(keys) as Box<dyn Probe>)
+        };
+        find(&*self.finder, &probe, rows, self.length, wanted)
     }
 }
 
-fn prepare<T: Lanes, const AXES: usize>(
-    algorithm: Algorithm,
-    set2: Boxes<'_, T>,
-    is_self: bool,
-) -> Result<Box<dyn Finder<T>>> {
-    Ok(match algorithm {
-        Algorithm::BruteForce => Box::new(BruteForce::<T, AXES>::new(set2, is_self)?),
-        _ => Box::new(Indexed::<T, AXES>::new(set2, is_self)?),
+/// Makes a probe for rows of the first set.
+type MakeProbe<'a> = &'a (dyn Fn(Range<usize>) -> Result<Box<dyn Probe + 'a>> + Sync);
+
+/// Finds the pairs of these rows of the first set, chunk by chunk.
+fn find(
+    finder: &dyn Finder,
+    probe: MakeProbe,
+    rows: Range<usize>,
+    length: usize,
+    wanted: Wanted,
+) -> Result<Vec<Found>> {
+    let chunk = rows.len() / (rayon::current_num_threads() * CHUNKS_PER_THREAD);
+    let chunk = chunk.clamp(1, CHUNK);
+    parallel::try_map(rows.clone().step_by(chunk), |start| {
+        let rows = start..rows.end.min(start + chunk);
+        let mut found = finder.find(&*probe(rows.clone())?, rows, wanted)?;
+        if wanted == Wanted::CountsAndIndices {
+            found.sort_rows(length)?;
+        }
+        Ok(found)
     })
 }
 

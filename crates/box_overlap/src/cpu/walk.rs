@@ -4,44 +4,33 @@
 //! the level below in the same order, and the tests of the lowest level give the pairs, row after
 //! row. So the loops are long, and loads of different tests overlap instead of waiting for results.
 
+use std::ops::Range;
+
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{collected, reserve, zeroed};
 
 use super::finder::{Finder, Found, Wanted};
-use super::lanes::{Groups, Isa, LANES, Lanes, Limits, Tester, WithTester, bits};
-use super::tree::Tree;
-use crate::input::Boxes;
+use super::lanes::{Isa, LANES, Tester, WithTester, bits};
+use super::probe::{LIST, Probe, Test};
 
-/// Tests of a level before the search goes down, which bounds the lists.
-const LIST: usize = 1 << 8;
-
-/// The tree of the second set.
-pub(super) struct Indexed<T, const AXES: usize> {
-    tree: Tree<T, AXES>,
+/// The search in a tree of the second set.
+pub(super) struct Indexed {
+    /// The set's index of each box of the lowest level, padded with zeros to whole groups.
+    pub ids: Vec<u32>,
+    /// The number of levels.
+    pub levels: usize,
     /// Whether only pairs (i, j) with i < j count.
-    is_self: bool,
+    pub is_self: bool,
 }
 
-impl<T: Lanes, const AXES: usize> Indexed<T, AXES> {
-    pub fn new(boxes: Boxes<'_, T>, is_self: bool) -> Result<Self> {
-        Ok(Indexed {
-            tree: Tree::new(boxes)?,
-            is_self,
-        })
-    }
-}
-
-impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
-    fn find(&self, rows: Boxes<'_, T>, first: usize, wanted: Wanted) -> Result<Found> {
+impl Finder for Indexed {
+    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Found> {
         let count = rows.len();
-        let mut limits = Vec::new();
-        reserve(&mut limits, count)?;
-        limits.extend((0..count).map(|i| Limits::from_row(rows.row(i))));
         let mut walk = Walk {
             isa: Isa::new(),
-            tree: &self.tree,
-            rows: &limits,
-            first: self.is_self.then_some(first as u32),
+            probe,
+            ids: &self.ids,
+            first: self.is_self.then_some(rows.start as u32),
             wanted,
             found: Found {
                 counts: zeroed(count)?,
@@ -49,7 +38,9 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
             },
             places: [0; LIST * LANES],
         };
-        let below_top = self.tree.levels.len().saturating_sub(1);
+        let Some(below_top) = self.levels.checked_sub(1) else {
+            return Ok(walk.found);
+        };
         let mut lists = collected((0..below_top).map(|_| [Test(0); LIST * LANES]))?;
         let mut top = [Test(0); LIST];
         for start in (0..count).step_by(LIST) {
@@ -63,31 +54,10 @@ impl<T: Lanes, const AXES: usize> Finder<T> for Indexed<T, AXES> {
     }
 }
 
-/// A test of a row, in the high half, with a group of a level, in the low half.
-#[derive(Clone, Copy, Debug)]
-struct Test(u64);
-
-impl Test {
-    #[inline(always)]
-    fn new(row: usize, group: usize) -> Test {
-        Test(((row as u64) << 32) | group as u64)
-    }
-
-    #[inline(always)]
-    fn row(self) -> usize {
-        (self.0 >> 32) as usize
-    }
-
-    #[inline(always)]
-    fn group(self) -> usize {
-        self.0 as u32 as usize
-    }
-}
-
-struct Walk<'a, T, const AXES: usize> {
+struct Walk<'a> {
     isa: Isa,
-    tree: &'a Tree<T, AXES>,
-    rows: &'a [Limits<T, AXES>],
+    probe: &'a dyn Probe,
+    ids: &'a [u32],
     /// The index of the first row, for pairs within a set.
     first: Option<u32>,
     wanted: Wanted,
@@ -96,75 +66,56 @@ struct Walk<'a, T, const AXES: usize> {
     places: [u32; LIST * LANES],
 }
 
-impl<T: Lanes, const AXES: usize> Walk<'_, T, AXES> {
+impl Walk<'_> {
     /// Runs tests of the level `lists.len()` above the lowest, and all tests that follow from them.
     fn down(&mut self, tests: &[Test], lists: &mut [[Test; LIST * LANES]]) -> Result<()> {
-        if self.tree.levels.is_empty() {
-            return Ok(());
-        }
-        let (isa, rows, level) = (self.isa, self.rows, &self.tree.levels[lists.len()]);
-        let Some((below, lists)) = lists.split_last_mut() else {
-            return self.leaves(tests);
-        };
         for tests in tests.chunks(LIST) {
+            let mut hits = [0; LIST];
+            self.probe.test(lists.len(), tests, &mut hits);
+            let hits = &hits[..tests.len()];
+            let Some((below, lists)) = lists.split_last_mut() else {
+                if self.wanted == Wanted::CountsAndIndices {
+                    reserve(&mut self.found.indices, tests.len() * LANES)?;
+                }
+                self.isa.run(Leaves(self, tests, hits));
+                continue;
+            };
             let mut end = 0;
-            isa.run(Expand {
-                level,
-                rows,
-                tests,
-                below,
-                end: &mut end,
-            });
+            self.isa.run(Expand(tests, hits, below, &mut end));
             self.down(&below[..end], lists)?;
         }
         Ok(())
     }
-
-    fn leaves(&mut self, tests: &[Test]) -> Result<()> {
-        let isa = self.isa;
-        for tests in tests.chunks(LIST) {
-            match self.wanted {
-                Wanted::Counts => isa.run(Leaves::<T, AXES, false>(self, tests)),
-                Wanted::CountsAndIndices => {
-                    reserve(&mut self.found.indices, tests.len() * LANES)?;
-                    isa.run(Leaves::<T, AXES, true>(self, tests));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Tests of bounding boxes.
-struct Expand<'a, T, const AXES: usize> {
-    level: &'a Groups<T, AXES>,
-    rows: &'a [Limits<T, AXES>],
-    tests: &'a [Test],
-    /// The tests that follow, up to `end`.
-    below: &'a mut [Test; LIST * LANES],
-    end: &'a mut usize,
-}
+/// Writes the tests that follow from tests of bounding boxes, and their number.
+struct Expand<'a>(
+    &'a [Test],
+    &'a [u8],
+    &'a mut [Test; LIST * LANES],
+    &'a mut usize,
+);
 
-impl<T: Lanes, const AXES: usize> WithTester for Expand<'_, T, AXES> {
+impl WithTester for Expand<'_> {
     #[inline(always)]
-    fn run(self, tester: impl Tester) {
-        let (groups, mut end) = (&self.level.groups[..], 0);
-        for &test in self.tests {
-            let (row, group) = (test.row(), test.group());
-            let hits = tester.overlapping(&groups[group], &self.rows[row]);
-            let hits = hits & self.level.lanes(group);
+    fn run(self, _: impl Tester) {
+        let Expand(tests, hits, below, result) = self;
+        let mut end = 0;
+        for (test, &hits) in tests.iter().zip(hits) {
             // All eight places are written, and those beyond the hits again by the next test: the
             // number of hits cannot be predicted, and a loop over them would take as long as the
             // test.
-            let places: &mut [Test] = &mut self.below[end..end + LANES];
+            let mut next = [Test(0); LANES];
             // There are fewer than 2³² groups.
-            let first = Test::new(row, group * LANES).0;
-            for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
-                *place = Test(first + u64::from(lane));
+            let first = Test::new(test.row(), test.group() * LANES).0;
+            for (next, &lane) in next.iter_mut().zip(&LANES_OF[hits as usize]) {
+                *next = Test(first + u64::from(lane));
             }
+            // Behind a loop over an array of its own, which is vectorized.
+            below[end..end + LANES].copy_from_slice(&next);
             end += hits.count_ones() as usize;
         }
-        *self.end = end;
+        *result = end;
     }
 }
 
@@ -184,24 +135,20 @@ static LANES_OF: [[u8; LANES]; 1 << LANES] = {
     lanes_of
 };
 
-/// Tests of boxes. With `STORE` there must be room for the indices.
-struct Leaves<'a, 'b, T, const AXES: usize, const STORE: bool>(
-    &'a mut Walk<'b, T, AXES>,
-    &'a [Test],
-);
+/// Counts the hits of tests of boxes, and appends their indices if wanted, for which there must be
+/// room.
+struct Leaves<'a, 'b>(&'a mut Walk<'b>, &'a [Test], &'a [u8]);
 
-impl<T: Lanes, const AXES: usize, const STORE: bool> WithTester for Leaves<'_, '_, T, AXES, STORE> {
+impl WithTester for Leaves<'_, '_> {
     #[inline(always)]
-    fn run(self, tester: impl Tester) {
-        let Leaves(walk, tests) = self;
-        let (level, ids, rows) = (&walk.tree.levels[0], &walk.tree.ids[..], walk.rows);
-        let (first, found, places) = (walk.first, &mut walk.found, &mut walk.places);
+    fn run(self, _: impl Tester) {
+        let Leaves(walk, tests, hits) = self;
+        let (ids, first, places) = (walk.ids, walk.first, &mut walk.places);
+        let (found, store) = (&mut walk.found, walk.wanted == Wanted::CountsAndIndices);
         let groups_of_ids = ids.as_chunks::<LANES>().0;
         let mut end = 0;
-        for &test in tests {
-            let (row, group) = (test.row(), test.group());
-            let hits = tester.overlapping(&level.groups[group], &rows[row]);
-            let mut hits = hits & level.lanes(group);
+        for (test, &hits) in tests.iter().zip(hits) {
+            let (row, group, mut hits) = (test.row(), test.group(), u32::from(hits));
             if let Some(first) = first {
                 let mut counts = [false; LANES];
                 for (counts, &id) in counts.iter_mut().zip(&groups_of_ids[group]) {
@@ -210,19 +157,18 @@ impl<T: Lanes, const AXES: usize, const STORE: bool> WithTester for Leaves<'_, '
                 hits &= bits(counts);
             }
             found.counts[row] += hits.count_ones();
-            if STORE {
+            if store {
                 // As in `Expand`. The indices of the boxes are looked up when the list is done.
-                let places = &mut places[end..end + LANES];
+                let mut next = [0; LANES];
                 let place_of_group = (group * LANES) as u32;
-                for (place, &lane) in places.iter_mut().zip(&LANES_OF[hits as usize]) {
-                    *place = place_of_group + u32::from(lane);
+                for (next, &lane) in next.iter_mut().zip(&LANES_OF[hits as usize]) {
+                    *next = place_of_group + u32::from(lane);
                 }
+                places[end..end + LANES].copy_from_slice(&next);
                 end += hits.count_ones() as usize;
             }
         }
-        if STORE {
-            let ids = places[..end].iter().map(|&place| ids[place as usize]);
-            found.indices.extend(ids);
-        }
+        let ids = places[..end].iter().map(|&place| ids[place as usize]);
+        found.indices.extend(ids);
     }
 }
