@@ -13,7 +13,7 @@ use super::element::Dispatch;
 use super::gpu::{self, GpuSearch, HasKernels};
 use super::input::{DeviceProblem, Problem, matrix_size};
 use super::output::Overlaps;
-use super::partition::{Found, joined};
+use super::partition::{Found, Tests, joined};
 use super::slices::{self, Search};
 
 macro_rules! dispatch {
@@ -72,56 +72,92 @@ macro_rules! dispatch {
 }
 dispatch! { f32 f64 i32 }
 
+/// Sets of boxes of any type of coordinates.
+trait AnyProblem<'a>: Send + Sync {
+    /// Prepares a search for some of the tests on a device.
+    fn prepare(&self, device: &Device, tests: &Tests) -> Result<Box<dyn Search + 'a>>;
+
+    /// Fails for the first row that is no box.
+    fn check(&self) -> Result<()>;
+}
+
+impl<'a, T: Lanes + HasKernels> AnyProblem<'a> for Problem<'a, T> {
+    fn prepare(&self, device: &Device, tests: &Tests) -> Result<Box<dyn Search + 'a>> {
+        let part = self.part(tests);
+        Ok(match device.kind() {
+            DeviceKind::Cpu => Box::new(CpuSearch::new(part)?),
+            _ => Box::new(GpuSearch::new(device, &part)?),
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        Problem::check(self)
+    }
+}
+
 /// A search over a set of devices.
-struct SetSearch<'a, T: Lanes + HasKernels> {
+struct SetSearch<'a> {
+    operation: &'static str,
     devices: Vec<Device>,
-    problem: Problem<'a, T>,
+    problem: Box<dyn AnyProblem<'a> + 'a>,
+    tests: Tests,
     /// The search of the only device, if it has memory for all boxes.
     whole: Option<Box<dyn Search + 'a>>,
 }
 
-/// Prepares a search on a device.
-fn prepare<'a, T: Lanes + HasKernels>(
-    device: &Device,
-    problem: &Problem<'a, T>,
-) -> Result<Box<dyn Search + 'a>> {
-    Ok(match device.kind() {
-        DeviceKind::Cpu => Box::new(CpuSearch::new(problem.clone())?),
-        _ => Box::new(GpuSearch::new(device, problem)?),
-    })
-}
+impl<'a> SetSearch<'a> {
+    fn new<T: Lanes + HasKernels>(devices: &[Device], problem: Problem<'a, T>) -> Result<Self> {
+        let (operation, tests) = (problem.operation, problem.tests());
+        SetSearch::of_any(devices, operation, tests, Box::new(problem))
+    }
 
-impl<'a, T: Lanes + HasKernels> SetSearch<'a, T> {
-    fn new(devices: &[Device], problem: Problem<'a, T>) -> Result<Self> {
-        require_devices(devices, problem.operation)?;
+    fn of_any(
+        devices: &[Device],
+        operation: &'static str,
+        tests: Tests,
+        problem: Box<dyn AnyProblem<'a> + 'a>,
+    ) -> Result<Self> {
+        require_devices(devices, operation)?;
         let whole = match devices {
-            [device] => match prepare(device, &problem) {
+            [device] => match problem.prepare(device, &tests) {
                 Err(error) if lack_memory(devices, &error) => None,
                 whole => Some(whole?),
             },
             _ => None,
         };
         Ok(SetSearch {
+            operation,
             devices: devices.to_vec(),
             problem,
+            tests,
             whole,
         })
     }
+
+    /// Searches in partitions of all tests of `rows`.
+    fn partitions<R: Send>(
+        &self,
+        rows: Range<usize>,
+        search: impl Fn(&mut dyn Search, usize) -> Result<R> + Sync,
+    ) -> Result<Vec<Found<R>>> {
+        let (devices, problem) = (&self.devices, &self.problem);
+        let parts = self.tests.divided(rows, devices.len());
+        let found = run_divided(devices, self.operation, parts, |device, part| {
+            let found = search(&mut *problem.prepare(device, part)?, part.rows.len())?;
+            Ok(Found::new(part, found))
+        });
+        recheck(found, || problem.check())
+    }
 }
 
-impl<T: Lanes + HasKernels> Search for SetSearch<'_, T> {
+impl Search for SetSearch<'_> {
     fn counts(&mut self, counts: &mut [u32]) -> Result<()> {
         if let Some(whole) = &mut self.whole {
             return whole.counts(counts);
         }
-        let (devices, problem) = (&self.devices, &self.problem);
-        let parts = problem.divided(0..counts.len(), devices.len());
-        let found = run_divided(devices, problem.operation, parts, |device, part| {
-            let counts = slices::counts(&mut *prepare(device, part)?, part.rows1())?;
-            Ok(Found::new(part, counts))
-        });
+        let found = self.partitions(0..counts.len(), slices::counts)?;
         counts.fill(0);
-        for found in recheck(found, || problem.check())? {
+        for found in found {
             for (count, more) in counts[found.rows].iter_mut().zip(found.result) {
                 *count += more;
             }
@@ -130,19 +166,14 @@ impl<T: Lanes + HasKernels> Search for SetSearch<'_, T> {
     }
 
     fn overlaps(&mut self, rows: Range<usize>) -> Result<Overlaps> {
-        let (devices, problem) = (&self.devices, &self.problem);
         if let Some(whole) = &mut self.whole {
             match whole.overlaps(rows.clone()) {
-                Err(error) if lack_memory(devices, &error) => self.whole = None,
+                Err(error) if lack_memory(&self.devices, &error) => self.whole = None,
                 found => return found,
             }
         }
-        let parts = problem.divided(rows.clone(), devices.len());
-        let found = run_divided(devices, problem.operation, parts, |device, part| {
-            let found = prepare(device, part)?.overlaps(0..part.rows1())?;
-            Ok(Found::new(part, found))
-        });
-        joined(rows, recheck(found, || problem.check())?)
+        let found = self.partitions(rows.clone(), |search, rows| search.overlaps(0..rows))?;
+        joined(rows, found)
     }
 }
 

@@ -302,11 +302,6 @@ impl<'a, T: Number> Packed<'a, T> {
         all.rows(self.rows.clone())
     }
 
-    /// Returns the rows among those of the whole set.
-    pub fn range(&self) -> &Range<usize> {
-        &self.rows
-    }
-
     /// Returns some rows of the whole set.
     pub fn with_rows(&self, rows: &Range<usize>) -> Self {
         Packed {

@@ -6,7 +6,8 @@ use gridstride_runtime::device::zeroed;
 use gridstride_runtime::partition::{Partition, bytes_of, equal_ranges, halves};
 use gridstride_runtime::{Number, Result, parallel};
 
-use super::input::{Packed, Problem};
+use super::input::Problem;
+use super::options::Algorithm;
 use super::output::{Overlaps, row_blocks};
 use super::workspace;
 
@@ -14,10 +15,47 @@ use super::workspace;
 /// partitions.
 const FEW: usize = 256;
 
+/// Tests of a search: rows of the first set with rows of the second. Nothing here depends on the
+/// type of the coordinates, so that it is compiled once.
+#[derive(Clone, Debug)]
+pub struct Tests {
+    pub rows: Range<usize>,
+    /// The rows of the second set; `None` for pairs (i, j), i < j, of `rows`.
+    pub columns: Option<Range<usize>>,
+    algorithm: Algorithm,
+    /// The bytes of a box.
+    row_bytes: usize,
+}
+
 impl<'a, T: Number> Problem<'a, T> {
+    /// Returns all tests.
+    pub fn tests(&self) -> Tests {
+        let boxes = self.set1.boxes();
+        Tests {
+            rows: 0..boxes.len(),
+            columns: self.set2.as_ref().map(|set2| 0..set2.boxes().len()),
+            algorithm: self.algorithm,
+            row_bytes: 2 * boxes.axes * size_of::<T>(),
+        }
+    }
+
+    /// Returns the problem of some of the tests.
+    pub fn part(&self, tests: &Tests) -> Self {
+        let set2 = self.set2.as_ref().unwrap_or(&self.set1);
+        Problem {
+            set1: self.set1.with_rows(&tests.rows),
+            set2: tests
+                .columns
+                .as_ref()
+                .map(|columns| set2.with_rows(columns)),
+            ..*self
+        }
+    }
+}
+
+impl Tests {
     /// Returns partitions of all tests of `rows`: the rows in `count` ranges, ascending.
     pub fn divided(&self, rows: Range<usize>, count: usize) -> Vec<Self> {
-        let end = self.set1.range().end;
         let mut ranges: Vec<_> = equal_ranges(rows.len(), count, 1)
             .map(|range| rows.start + range.start..rows.start + range.end)
             .collect();
@@ -25,62 +63,63 @@ impl<'a, T: Number> Problem<'a, T> {
             // The boxes of the other set are checked all the same.
             ranges.push(rows);
         }
-        let partitions = ranges.iter().flat_map(|rows| match &self.set2 {
-            Some(set2) => vec![self.part(rows, Some(set2.clone()))],
-            None if rows.end == end => vec![self.part(rows, None)],
-            None => {
-                let behind = self.set1.with_rows(&(rows.end..end));
-                vec![self.part(rows, None), self.part(rows, Some(behind))]
+        let mut partitions = Vec::new();
+        for rows in ranges {
+            let behind = rows.end..self.rows.end;
+            partitions.push(self.part(&rows, self.columns.as_ref()));
+            if self.columns.is_none() && !behind.is_empty() {
+                partitions.push(self.part(&rows, Some(&behind)));
             }
-        });
-        partitions.collect()
+        }
+        partitions
     }
 
-    fn part(&self, rows: &Range<usize>, set2: Option<Packed<'a, T>>) -> Self {
-        Problem {
-            set1: self.set1.with_rows(rows),
-            set2,
+    fn part(&self, rows: &Range<usize>, columns: Option<&Range<usize>>) -> Self {
+        Tests {
+            rows: rows.clone(),
+            columns: columns.cloned(),
             ..*self
         }
     }
+
+    /// Returns the rows of the second set, which may be those of the first.
+    fn any_columns(&self) -> &Range<usize> {
+        self.columns.as_ref().unwrap_or(&self.rows)
+    }
 }
 
-impl<T: Number> Partition for Problem<'_, T> {
+impl Partition for Tests {
     /// Pairs need memory too: a quarter of it. Few boxes are tried, whatever they need.
     fn bytes(&self) -> u64 {
-        let (rows1, rows2) = (self.rows1(), self.any_set2().range().len());
-        let boxes = rows1 + self.set2.as_ref().map_or(0, |_| rows2);
+        let (rows1, rows2) = (self.rows.len(), self.any_columns().len());
+        let boxes = rows1 + self.columns.as_ref().map_or(0, |_| rows2);
         if boxes <= FEW {
             return 0;
         }
-        let width = 2 * self.set1.boxes().axes;
-        let bytes = bytes_of(boxes * width, size_of::<T>())
-            + workspace::bytes(self.algorithm, rows1, rows2);
+        let bytes =
+            bytes_of(boxes, self.row_bytes) + workspace::bytes(self.algorithm, rows1, rows2);
         bytes + bytes / 3
     }
 
     /// Halves the longer side. A single set is split into two searches of its halves, and a search
     /// of one half against the other.
     fn split(self, _: usize) -> Result<Vec<Self>> {
-        let (rows, columns) = (self.set1.range(), self.any_set2().range());
+        let (rows, columns) = (&self.rows, self.any_columns());
         if rows.len().max(columns.len()) <= 1 {
             return Ok(vec![self]);
         }
         let [front, back] = &halves(rows);
-        Ok(match &self.set2 {
-            None => {
-                let behind = self.set1.with_rows(back);
-                vec![
-                    self.part(front, None),
-                    self.part(front, Some(behind)),
-                    self.part(back, None),
-                ]
-            }
-            Some(set2) if columns.len() > rows.len() => halves(columns)
-                .map(|half| self.part(rows, Some(set2.with_rows(&half))))
+        Ok(match &self.columns {
+            None => vec![
+                self.part(front, None),
+                self.part(front, Some(back)),
+                self.part(back, None),
+            ],
+            Some(columns) if columns.len() > rows.len() => halves(columns)
+                .map(|half| self.part(rows, Some(&half)))
                 .into(),
-            set2 => [front, back]
-                .map(|half| self.part(half, set2.clone()))
+            columns => [front, back]
+                .map(|half| self.part(half, columns.as_ref()))
                 .into(),
         })
     }
@@ -95,10 +134,10 @@ pub struct Found<F> {
 }
 
 impl<F> Found<F> {
-    pub fn new<T: Number>(partition: &Problem<T>, result: F) -> Found<F> {
+    pub fn new(tests: &Tests, result: F) -> Found<F> {
         Found {
-            rows: partition.set1.range().clone(),
-            first_column: partition.any_set2().range().start,
+            rows: tests.rows.clone(),
+            first_column: tests.any_columns().start,
             result,
         }
     }
@@ -143,20 +182,19 @@ pub fn joined(rows: Range<usize>, mut found: Vec<Found<Overlaps>>) -> Result<Ove
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array2, ArrayView2};
+    use ndarray::Array2;
 
     use super::*;
-    use crate::options::Algorithm;
 
-    fn problem<'a>(
-        set1: ArrayView2<'a, i32>,
-        set2: Option<ArrayView2<'a, i32>>,
-    ) -> Problem<'a, i32> {
-        Problem::new("overlaps", Algorithm::Auto, set1, set2).unwrap()
+    fn tests(rows: usize, columns: Option<usize>) -> Tests {
+        let set = Array2::<i32>::zeros((13, 4));
+        let first = |rows| set.slice(ndarray::s![..rows, ..]);
+        let problem = Problem::new("test", Algorithm::Auto, first(rows), columns.map(first));
+        problem.unwrap().tests()
     }
 
     /// Splits partitions until they cannot be split.
-    fn smallest(partitions: Vec<Problem<i32>>) -> Vec<Problem<i32>> {
+    fn smallest(partitions: Vec<Tests>) -> Vec<Tests> {
         let parts = partitions.into_iter().flat_map(|partition| {
             let parts = partition.split(2).unwrap();
             match parts.len() {
@@ -168,13 +206,13 @@ mod tests {
     }
 
     /// Counts the partitions that have each pair.
-    fn covered(partitions: &[Problem<i32>], rows: usize, columns: usize) -> Array2<i32> {
+    fn covered(partitions: &[Tests], rows: usize, columns: usize) -> Array2<i32> {
         let mut times = Array2::zeros((rows, columns));
         for partition in partitions {
-            for i in partition.set1.range().clone() {
-                let columns = match &partition.set2 {
-                    Some(columns) => columns.range().clone(),
-                    None => i + 1..partition.set1.range().end,
+            for i in partition.rows.clone() {
+                let columns = match &partition.columns {
+                    Some(columns) => columns.clone(),
+                    None => i + 1..partition.rows.end,
                 };
                 columns.for_each(|j| times[[i, j]] += 1);
             }
@@ -184,12 +222,8 @@ mod tests {
 
     #[test]
     fn each_pair_is_in_one_partition() {
-        let set = Array2::zeros((13, 4));
         for (rows1, rows2) in [(13, 9), (1, 13), (13, 1), (2, 2)] {
-            let set1 = set.slice(ndarray::s![..rows1, ..]);
-            let set2 = set.slice(ndarray::s![..rows2, ..]);
-            let two = problem(set1, Some(set2));
-            let one = problem(set1, None);
+            let [two, one] = [Some(rows2), None].map(|columns| tests(rows1, columns));
             for count in [1, 3, 40] {
                 let partitions = two.divided(0..rows1, count);
                 let expected = Array2::<i32>::ones((rows1, rows2));
@@ -205,7 +239,6 @@ mod tests {
                 }
             }
         }
-        let none = problem(set.slice(ndarray::s![..0, ..]), Some(set.view()));
-        assert_eq!(none.divided(0..0, 3).len(), 1);
+        assert_eq!(tests(0, Some(13)).divided(0..0, 3).len(), 1);
     }
 }
