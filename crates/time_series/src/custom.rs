@@ -8,7 +8,8 @@ use cuda_std::{DeviceParam, DeviceSliceMut};
 use gridstride_runtime::device::{LaunchConfig, Module};
 use gridstride_runtime::{Device, Error, Result};
 use time_series_kernels::{
-    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units,
+    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units, Value,
+    join_shared_bytes, reduce_shared_bytes,
 };
 
 /// An [`Aggregate`], and the kernels that compute it on GPUs and in the simulator.
@@ -105,22 +106,81 @@ pub enum Which {
     LeftOut,
 }
 
+/// Memory for states of any type.
+#[derive(Clone, Copy)]
+pub struct AnyPieces {
+    pub lead: *mut u64,
+    pub trail: *mut u64,
+    /// The number of states of each.
+    pub units: usize,
+}
+
+impl AnyPieces {
+    /// # Safety
+    /// There is memory for states of this type, which lives until the launches with it end.
+    pub unsafe fn of<S>(self) -> Pieces<S> {
+        // SAFETY: by the contract of this function. Buffers are aligned to 256 bytes.
+        let states =
+            |start: *mut u64| unsafe { DeviceSliceMut::from_raw_parts(start.cast(), self.units) };
+        Pieces {
+            lead: states(self.lead),
+            trail: states(self.trail),
+        }
+    }
+
+    /// # Safety
+    /// As for [`of`](Self::of), of both.
+    pub unsafe fn join<S>([pieces, joined]: [AnyPieces; 2]) -> Join<S> {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            Join {
+                pieces: pieces.of(),
+                joined: joined.of(),
+            }
+        }
+    }
+}
+
 /// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
-pub enum Step<V, S> {
-    Reduce(Which, Points<V>, Reports, Buckets, Pieces<S>),
-    Join(Which, Units, Join<S>),
+pub enum Step<V> {
+    Reduce(Which, Points<V>, Reports, Buckets, AnyPieces),
+    /// With the states that are joined, and room for those that blocks leave.
+    Join(Which, Units, [AnyPieces; 2]),
+}
+
+/// The sizes that a pass depends on.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    /// The bytes of a state.
+    pub state: usize,
+    /// The shared memory of a block of each kernel.
+    pub reduce_shared: u32,
+    pub join_shared: u32,
+    /// Whether there are kernels for short buckets.
+    pub has_short: bool,
+}
+
+impl Sizes {
+    pub fn of<V: Value, S>(has_short: bool) -> Sizes {
+        Sizes {
+            state: size_of::<S>(),
+            reduce_shared: reduce_shared_bytes::<V, S>(),
+            join_shared: join_shared_bytes::<S>(),
+            has_short,
+        }
+    }
 }
 
 /// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
 /// not be a parameter of kernels.
 pub trait Launches<A: Aggregate>: Send + Sync {
     /// # Safety
-    /// As for the kernel.
+    /// As for the kernel, for the states of the aggregate.
     unsafe fn launch(
         &self,
         device: &Device,
         config: LaunchConfig,
-        step: Step<f64, A::State>,
+        step: Step<f64>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()>;
 }
@@ -137,7 +197,7 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
         &self,
         device: &Device,
         config: LaunchConfig,
-        step: Step<f64, A::State>,
+        step: Step<f64>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()> {
         let aggregate = Parameter::new(self.aggregate);
@@ -145,14 +205,40 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
         unsafe {
             match step {
                 Step::Reduce(_, points, reports, buckets, states) => {
-                    let arguments = (aggregate, points, reports, buckets, states, results);
+                    let arguments = (aggregate, points, reports, buckets, states.of(), results);
                     device.launch(self.module, self.kernels.reduce(), config, arguments)
                 }
                 Step::Join(_, units, states) => {
-                    let arguments = (aggregate, units, states, results);
+                    let arguments = (aggregate, units, AnyPieces::join(states), results);
                     device.launch(self.module, self.kernels.join(), config, arguments)
                 }
             }
         }
+    }
+}
+
+/// The kernels of any aggregate, and the place for its results.
+pub trait LaunchCustom<V> {
+    fn sizes(&self) -> Sizes;
+
+    /// # Safety
+    /// As for the kernel, for the states of the aggregate.
+    unsafe fn launch(&self, device: &Device, config: LaunchConfig, step: Step<V>) -> Result<()>;
+}
+
+/// The kernels of an aggregate, and the place for its results.
+pub struct ToResults<'a, A: Aggregate> {
+    pub launches: &'a dyn Launches<A>,
+    pub results: DeviceSliceMut<A::Output>,
+}
+
+impl<A: Aggregate> LaunchCustom<f64> for ToResults<'_, A> {
+    fn sizes(&self) -> Sizes {
+        Sizes::of::<f64, A::State>(false)
+    }
+
+    unsafe fn launch(&self, device: &Device, config: LaunchConfig, step: Step<f64>) -> Result<()> {
+        // SAFETY: by the contract of this function.
+        unsafe { self.launches.launch(device, config, step, self.results) }
     }
 }

@@ -2,7 +2,7 @@
 
 use gridstride_runtime::device::{DeviceKind, Element, assign, zeroed_lazily};
 use gridstride_runtime::partition::{lack_memory, recheck, run};
-use gridstride_runtime::{Device, Real, Result};
+use gridstride_runtime::{Device, Result};
 use ndarray::{Array1, ArrayViewMut1};
 use time_series_kernels::{Aggregate, Floor};
 
@@ -10,7 +10,7 @@ use super::cpu;
 use super::custom::Custom;
 use super::device_output::{DeviceAggregates, DeviceBucketCounts, DeviceCustomAggregates};
 use super::element::Dispatch;
-use super::gpu::{self, HasKernels};
+use super::gpu;
 use super::input::{
     DeviceRounding, DeviceSeries, DeviceTimestamps, Rounding, Series, require_labels,
 };
@@ -25,10 +25,6 @@ use super::workspace::Work;
 macro_rules! dispatch {
     ($($type:ident)*) => {$(
         impl Dispatch for $type {
-            fn host(devices: &[Device], series: &Series<$type>) -> Result<Found> {
-                aggregate(devices, series)
-            }
-
             fn device(series: &DeviceSeries<$type>) -> Result<DeviceAggregates> {
                 let device = series.device();
                 match device.kind() {
@@ -37,24 +33,6 @@ macro_rules! dispatch {
                     }
                     _ => gpu::aggregate(series),
                 }
-            }
-
-            fn summaries<S: BucketState>(
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<Summaries<S>> {
-                match Self::custom(&S::aggregate(), devices, series) {
-                    Err(error) if lack_memory(devices, &error) => merged(devices, series),
-                    found => Ok(Summaries::new(&series.options, found?)),
-                }
-            }
-
-            fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
-                custom: &Custom<A>,
-                devices: &[Device],
-                series: &Series<$type>,
-            ) -> Result<CustomAggregates<A::Output>> {
-                aggregate_by(custom, false, devices, series)
             }
 
             fn custom_device<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
@@ -75,7 +53,8 @@ macro_rules! dispatch {
 }
 dispatch! { f32 f64 }
 
-fn aggregate<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Result<Found> {
+/// Aggregates series on the host, with all of the devices.
+pub fn aggregate(devices: &[Device], series: &Series) -> Result<Found> {
     let whole = SeriesPartition::new(series, Work::Methods);
     let found = run(devices, series.operation, whole, |device, part| {
         let points = part.series()?;
@@ -95,7 +74,7 @@ fn aggregate<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Re
     let found = match recheck(found, || series.check()) {
         Err(error) if lack_memory(devices, &error) && methods.iter().all(in_summaries) => {
             with_smallest_bucket_state!(method::state(&methods), S => {
-                merged::<T, S>(devices, series)?.columns(&methods, options.ddof)?
+                merged::<S>(devices, series)?.columns(&methods, options.ddof)?
             })
         }
         found => {
@@ -112,18 +91,31 @@ fn aggregate<T: Real + HasKernels>(devices: &[Device], series: &Series<T>) -> Re
     cpu::finish(options, found).map(Found::Host)
 }
 
-/// Aggregates series by a user-defined aggregate. If the points of a bucket may be cut, it has
-/// several results, which are neighbours.
-fn aggregate_by<T, A>(
+/// Summarises series on the host, with all of the devices.
+pub fn summaries<S: BucketState>(devices: &[Device], series: &Series) -> Result<Summaries<S>> {
+    match custom(&S::aggregate(), devices, series) {
+        Err(error) if lack_memory(devices, &error) => merged(devices, series),
+        found => Ok(Summaries::new(&series.options, found?)),
+    }
+}
+
+/// Aggregates series on the host by a user-defined aggregate, with all of the devices.
+pub fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+    custom: &Custom<A>,
+    devices: &[Device],
+    series: &Series,
+) -> Result<CustomAggregates<A::Output>> {
+    aggregate_by(custom, false, devices, series)
+}
+
+/// As [`custom`]. If the points of a bucket may be cut, it has several results, which are
+/// neighbours.
+fn aggregate_by<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     custom: &Custom<A>,
     cuts_buckets: bool,
     devices: &[Device],
-    series: &Series<T>,
-) -> Result<CustomAggregates<A::Output>>
-where
-    T: Real + HasKernels,
-    A: Aggregate<State: Send, Output: Element> + Send + Sync,
-{
+    series: &Series,
+) -> Result<CustomAggregates<A::Output>> {
     let work = Work::Custom {
         state: size_of::<A::State>(),
         result: size_of::<A::Output>(),
@@ -143,16 +135,13 @@ where
 }
 
 /// Summarises series where a device may not have memory for all points of a bucket.
-fn merged<T: Real + HasKernels, S: BucketState>(
-    devices: &[Device],
-    series: &Series<T>,
-) -> Result<Summaries<S>> {
+fn merged<S: BucketState>(devices: &[Device], series: &Series) -> Result<Summaries<S>> {
     let found = aggregate_by(&S::aggregate(), true, devices, series)?;
     Summaries::new(&series.options, found).resample(series.options.every)
 }
 
 /// Counts the points of each bucket of one series.
-pub fn counts(devices: &[Device], series: &Series<()>) -> Result<BucketCounts> {
+pub fn counts(devices: &[Device], series: &Series) -> Result<BucketCounts> {
     let whole = SeriesPartition::new(series, Work::Counts);
     let found = run(devices, series.operation, whole, |device, part| {
         let points = part.series()?;

@@ -10,6 +10,7 @@ use time_series_kernels::Floor;
 
 use super::method::Method;
 use super::options::TimeBuckets;
+use super::values::{HostValue, Values};
 
 /// The most points of a call: their indices have 32 bits.
 const MAX_POINTS: usize = u32::MAX as usize;
@@ -17,33 +18,47 @@ const MAX_POINTS: usize = u32::MAX as usize;
 /// Series one after the other, on the host: a value for each timestamp, and one offset more than
 /// series.
 #[derive(Clone)]
-pub struct Series<'a, T: Clone> {
+pub struct Series<'a> {
     /// The operation that the caller called.
     pub operation: &'static str,
     pub options: Cow<'a, TimeBuckets>,
     pub floor: Floor,
     pub offsets: Cow<'a, [usize]>,
     pub timestamps: Cow<'a, [i64]>,
-    pub values: Cow<'a, [T]>,
+    pub values: Values<'a>,
 }
 
-impl<'a, T: Clone> Series<'a, T> {
+impl<'a> Series<'a> {
     /// Checks the arguments. Views without gaps are not copied.
-    pub fn new(
+    pub fn new<T: HostValue>(
         operation: &'static str,
         options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: ArrayView1<'a, i64>,
         values: ArrayView1<'a, T>,
-    ) -> Result<Series<'a, T>> {
-        let lengths = [timestamps.len(), values.len()];
+    ) -> Result<Series<'a>> {
+        let count = values.len();
+        let series = Series::without_values(operation, options, offsets, timestamps, count)?;
+        let values = T::values(packed(values).during(operation)?);
+        Ok(Series { values, ..series })
+    }
+
+    /// As [`new`](Self::new), for a number of values that are not there.
+    pub fn without_values(
+        operation: &'static str,
+        options: &'a TimeBuckets,
+        offsets: &'a [usize],
+        timestamps: ArrayView1<'a, i64>,
+        values: usize,
+    ) -> Result<Series<'a>> {
+        let lengths = [timestamps.len(), values];
         Ok(Series {
             operation,
             options: Cow::Borrowed(options),
             floor: checked(operation, options, offsets, lengths)?,
             offsets: offsets.into(),
             timestamps: packed(timestamps).during(operation)?,
-            values: packed(values).during(operation)?,
+            values: Values::None,
         })
     }
 
@@ -52,14 +67,14 @@ impl<'a, T: Clone> Series<'a, T> {
         self.offsets.len() - 1
     }
 
-    pub fn borrowed(&self) -> Series<'_, T> {
+    pub fn borrowed(&self) -> Series<'_> {
         Series {
             operation: self.operation,
             options: Cow::Borrowed(&self.options),
             floor: self.floor,
             offsets: Cow::Borrowed(&self.offsets),
             timestamps: Cow::Borrowed(&self.timestamps),
-            values: Cow::Borrowed(&self.values),
+            values: self.values.borrowed(),
         }
     }
 }
@@ -101,16 +116,18 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     pub fn device(&self) -> &'a Device {
         self.timestamps.device()
     }
+}
 
+impl<'a, T: Element + HostValue> DeviceSeries<'a, T> {
     /// Copies the series to the host.
-    pub fn download(&self) -> Result<Series<'a, T>> {
+    pub fn download(&self) -> Result<Series<'a>> {
         Ok(Series {
             operation: self.operation,
             options: Cow::Borrowed(self.options),
             floor: self.floor,
             offsets: self.offsets.into(),
             timestamps: self.timestamps.buffer().to_vec()?.into(),
-            values: self.values.buffer().to_vec()?.into(),
+            values: T::values(self.values.buffer().to_vec()?.into()),
         })
     }
 }
@@ -172,12 +189,6 @@ pub struct DeviceRounding<'a> {
     pub floor: Floor,
     pub device: &'a Device,
     pub timestamps: &'a mut Buffer<i64>,
-}
-
-/// Returns a value without bytes for each timestamp, for calls without values.
-pub fn no_values(timestamps: usize) -> ArrayView1<'static, ()> {
-    const ALL: &[()] = &[(); isize::MAX as usize];
-    ArrayView1::from(&ALL[..timestamps])
 }
 
 /// Checks all arguments except the points, and returns the rounding of timestamps.

@@ -101,6 +101,7 @@ pub mod reference;
 mod room;
 mod states;
 mod timeline;
+mod values;
 mod workspace;
 
 // Defines `MODULE`, the module of the kernels, with the PTX that `build.rs` embeds.

@@ -8,11 +8,12 @@ use gridstride_runtime::{Result, parallel};
 use super::input::{Series, require_labels};
 use super::options::Order;
 use super::timeline::{CHUNK, Timeline};
+use super::values::Values;
 
 /// The bit to flip so that unsigned numbers have the order of timestamps.
 const SIGN: u64 = 1 << 63;
 
-impl<T: Element> Series<'_, T> {
+impl Series<'_> {
     /// Fails for the first point that is out of order, unless the options sort points, or whose
     /// bucket has no label.
     pub fn check(&self) -> Result<()> {
@@ -23,7 +24,7 @@ impl<T: Element> Series<'_, T> {
     }
 
     /// Returns the points in the order of time: sorted, if the options say so and they are not.
-    pub fn in_order(&self) -> Result<Series<'_, T>> {
+    pub fn in_order(&self) -> Result<Series<'_>> {
         let mut points = self.borrowed();
         if self.options.order == Order::Sort && Timeline::of(&points).check().is_err() {
             // Before points are moved, since the error has the caller's index.
@@ -35,13 +36,14 @@ impl<T: Element> Series<'_, T> {
 
     /// Sorts each series by its timestamps, stably.
     fn sort(&mut self) -> Result<()> {
-        let mut pairs = zeroed_lazily::<[u64; 2]>(self.values.len())?;
-        let chunks = pairs.chunks_mut(CHUNK).zip(self.timestamps.chunks(CHUNK));
-        let chunks = chunks.zip(self.values.chunks(CHUNK));
-        parallel::each(chunks, |((pairs, timestamps), values)| {
-            let points = timestamps.iter().zip(values);
-            for (pair, (&timestamp, &value)) in pairs.iter_mut().zip(points) {
-                *pair = [timestamp as u64 ^ SIGN, to_bits(value)];
+        let mut pairs = zeroed_lazily::<[u64; 2]>(self.timestamps.len())?;
+        parallel::each(pairs.chunks_mut(CHUNK).enumerate(), |(chunk, pairs)| {
+            let points = parallel::chunk(chunk, CHUNK, self.timestamps.len());
+            let timestamps = &self.timestamps[points.clone()];
+            match &self.values.range(points) {
+                Values::F32(values) => pair(pairs, timestamps, values),
+                Values::F64(values) => pair(pairs, timestamps, values),
+                Values::None => pair(pairs, timestamps, timestamps),
             }
         });
         room_to_sort(&pairs)?;
@@ -55,20 +57,44 @@ impl<T: Element> Series<'_, T> {
             parallel::sort_pairs_by_bits(series, 0..u64::BITS);
             Ok(())
         })?;
-        let mut timestamps = zeroed_lazily(pairs.len())?;
-        let mut values = zeroed_lazily(pairs.len())?;
-        let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
-        let chunks = chunks.zip(pairs.chunks(CHUNK));
-        parallel::each(chunks, |((timestamps, values), pairs)| {
-            let points = timestamps.iter_mut().zip(values);
-            for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
-                (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
+        let timestamps;
+        (timestamps, self.values) = match self.values {
+            Values::F32(_) => {
+                let (timestamps, values) = unpaired(&pairs)?;
+                (timestamps, Values::F32(Cow::Owned(values)))
             }
-        });
+            Values::F64(_) => {
+                let (timestamps, values) = unpaired(&pairs)?;
+                (timestamps, Values::F64(Cow::Owned(values)))
+            }
+            Values::None => (unpaired::<i64>(&pairs)?.0, Values::None),
+        };
         self.timestamps = Cow::Owned(timestamps);
-        self.values = Cow::Owned(values);
         Ok(())
     }
+}
+
+/// Writes the keys of timestamps, and the bits of values.
+fn pair<T: Element>(pairs: &mut [[u64; 2]], timestamps: &[i64], values: &[T]) {
+    let points = timestamps.iter().zip(values);
+    for (pair, (&timestamp, &value)) in pairs.iter_mut().zip(points) {
+        *pair = [timestamp as u64 ^ SIGN, to_bits(value)];
+    }
+}
+
+/// Returns the timestamps and values of pairs.
+fn unpaired<T: Element>(pairs: &[[u64; 2]]) -> Result<(Vec<i64>, Vec<T>)> {
+    let mut timestamps = zeroed_lazily(pairs.len())?;
+    let mut values = zeroed_lazily(pairs.len())?;
+    let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
+    let chunks = chunks.zip(pairs.chunks(CHUNK));
+    parallel::each(chunks, |((timestamps, values), pairs)| {
+        let points = timestamps.iter_mut().zip(values);
+        for ((timestamp, value), &[key, bits]) in points.zip(pairs) {
+            (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
+        }
+    });
+    Ok((timestamps, values))
 }
 
 /// Returns the bits of a value of at most 8 bytes.

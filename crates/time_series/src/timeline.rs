@@ -25,7 +25,7 @@ pub struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    pub fn of<T: Clone>(series: &'a Series<T>) -> Timeline<'a> {
+    pub fn of(series: &'a Series) -> Timeline<'a> {
         Timeline {
             operation: series.operation,
             offsets: &series.offsets,

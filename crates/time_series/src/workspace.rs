@@ -10,6 +10,7 @@ use time_series_kernels::{
 use super::method::{self, Method};
 use super::options::{Duplicates, Order, TimeBuckets};
 use super::states::with_smallest_bucket_state;
+use super::values::Values;
 
 workspace! {
     /// Points that are copied from the host.
@@ -100,36 +101,39 @@ impl Work {
     }
 
     /// Estimates the bytes of points of the host and their results if each point is a bucket.
-    pub fn bytes<V: Element>(self, options: &TimeBuckets, points: usize) -> u64 {
+    pub fn bytes(self, options: &TimeBuckets, values: &Values, points: usize) -> u64 {
+        let copied = match values {
+            Values::F32(_) => Points::<f32>::bytes(points),
+            Values::F64(_) => Points::<f64>::bytes(points),
+            Values::None => Array::<i64>::bytes(points),
+        };
         match self {
-            Work::Methods => methods_bytes::<V>(options, points),
+            Work::Methods => methods_bytes(options, copied, points),
             Work::Custom { state, result, .. } => {
-                Points::<V>::bytes(points)
+                copied
                     + Array::<f64>::bytes(points)
                     + bytes_of(points, result)
                     + pass_bytes(points, points, state)
             }
             Work::Counts => {
-                Array::<i64>::bytes(points)
-                    + Array::<f64>::bytes(points)
-                    + pass_bytes(points, 0, size_of::<Sums>())
+                copied + Array::<f64>::bytes(points) + pass_bytes(points, 0, size_of::<Sums>())
             }
         }
     }
 }
 
-fn methods_bytes<V: Element>(options: &TimeBuckets, points: usize) -> u64 {
+fn methods_bytes(options: &TimeBuckets, copied: u64, points: usize) -> u64 {
     let methods = &options.needed_methods();
     let is_prepared = methods.iter().any(Method::is_rate) || options.duplicates != Duplicates::Keep;
     let has_percentiles = methods.iter().any(Method::is_percentile);
     let huge = points / (LONG as usize + 1);
     let state = with_smallest_bucket_state!(method::state(methods), S => size_of::<S>());
-    Points::<V>::bytes(points)
+    copied
         + when(is_prepared, Array::<f64>::bytes(points))
         // A sort has each of its buffers twice.
         + when(
             options.order == Order::Sort,
-            Points::<V>::bytes(points) + 2 * Pairs::bytes(points),
+            copied + 2 * Pairs::bytes(points),
         )
         + when(
             has_percentiles,

@@ -4,6 +4,7 @@ use gridstride_runtime::error::During;
 use gridstride_runtime::{DeviceSet, Result};
 use ndarray::{ArrayView1, ArrayViewMut1, ArrayViewMut2};
 
+use crate::dispatch;
 use crate::element::Value;
 use crate::input::Series;
 use crate::options::TimeBuckets;
@@ -55,7 +56,7 @@ impl TimeBuckets {
         let offsets = [0, timestamps.len()];
         let series = Series::new(OPERATION, self, &offsets, timestamps, values)?;
         let mut room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
-        let found = T::host(devices.devices(), &series);
+        let found = dispatch::aggregate(devices.devices(), &series);
         let offsets = found
             .and_then(|found| room.assign(found))
             .during(OPERATION)?;
@@ -98,7 +99,7 @@ impl TimeBuckets {
         const OPERATION: &str = "aggregate_series_into";
         let series = Series::new(OPERATION, self, offsets, timestamps, values)?;
         let mut room = Room::new(OPERATION, self.methods.len(), starts, columns)?;
-        let found = T::host(devices.devices(), &series);
+        let found = dispatch::aggregate(devices.devices(), &series);
         found.and_then(|found| room.assign(found)).during(OPERATION)
     }
 }

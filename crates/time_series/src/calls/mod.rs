@@ -18,6 +18,7 @@ pub use timestamps::{
 };
 
 use super::custom::Custom;
+use super::dispatch;
 use super::element::Value;
 use super::input::Series;
 use super::method::Method;
@@ -101,7 +102,7 @@ impl TimeBuckets {
     ) -> Result<Aggregates> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("aggregate", self, &offsets, timestamps, values)?;
-        let found = T::host(devices.devices(), &series).and_then(Found::download);
+        let found = dispatch::aggregate(devices.devices(), &series).and_then(Found::download);
         found.during(series.operation)
     }
 
@@ -136,7 +137,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Aggregates> {
         let series = Series::new("aggregate_series", self, offsets, timestamps, values)?;
-        let found = T::host(devices.devices(), &series).and_then(Found::download);
+        let found = dispatch::aggregate(devices.devices(), &series).and_then(Found::download);
         found.during(series.operation)
     }
 
@@ -157,7 +158,7 @@ impl TimeBuckets {
     ) -> Result<CustomAggregates<A::Output>> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("custom", self, &offsets, timestamps, values)?;
-        T::custom(custom, devices.devices(), &series).during(series.operation)
+        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// As [`custom`](Self::custom), but for several series, with the offsets and errors of
@@ -171,7 +172,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<CustomAggregates<A::Output>> {
         let series = Series::new("custom_series", self, offsets, timestamps, values)?;
-        T::custom(custom, devices.devices(), &series).during(series.operation)
+        dispatch::custom(custom, devices.devices(), &series).during(series.operation)
     }
 
     /// Summarises each bucket of one series: all statistics except percentiles, rates, skewness and
@@ -188,7 +189,7 @@ impl TimeBuckets {
     ) -> Result<Summaries> {
         let offsets = [0, timestamps.len()];
         let series = Series::new("summaries", self, &offsets, timestamps, values)?;
-        T::summaries(devices.devices(), &series).during(series.operation)
+        dispatch::summaries(devices.devices(), &series).during(series.operation)
     }
 
     /// As [`summaries_series`](Self::summaries_series), but with a state of your choice for each bucket,
@@ -213,7 +214,7 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Summaries<S>> {
         let series = Series::new("summaries_of", self, offsets, timestamps, values)?;
-        T::summaries(devices.devices(), &series).during(series.operation)
+        dispatch::summaries(devices.devices(), &series).during(series.operation)
     }
 
     /// As [`summaries`](Self::summaries), but for several series, with the offsets and errors of
@@ -226,6 +227,6 @@ impl TimeBuckets {
         values: ArrayView1<T>,
     ) -> Result<Summaries> {
         let series = Series::new("summaries_series", self, offsets, timestamps, values)?;
-        T::summaries(devices.devices(), &series).during(series.operation)
+        dispatch::summaries(devices.devices(), &series).during(series.operation)
     }
 }

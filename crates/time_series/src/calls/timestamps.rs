@@ -7,9 +7,7 @@ use ndarray::{Array1, ArrayView1, ArrayViewMut1, Ix1};
 
 use crate::device_output::DeviceBucketCounts;
 use crate::dispatch;
-use crate::input::{
-    DeviceRounding, DeviceTimestamps, Rounding, Series, floor, no_values, require_length,
-};
+use crate::input::{DeviceRounding, DeviceTimestamps, Rounding, Series, floor, require_length};
 use crate::options::TimeBuckets;
 use crate::output::BucketCounts;
 
@@ -205,8 +203,8 @@ pub fn bucket_counts(
         TimeBuckets::every(every).origin(origin),
         [0, timestamps.len()],
     );
-    let values = no_values(timestamps.len());
-    let series = Series::new(COUNTS, &options, &offsets, timestamps, values)?;
+    let count = timestamps.len();
+    let series = Series::without_values(COUNTS, &options, &offsets, timestamps, count)?;
     dispatch::counts(devices.devices(), &series).during(COUNTS)
 }
 

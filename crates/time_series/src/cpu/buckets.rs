@@ -4,11 +4,14 @@ use std::ops::Range;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{Element, zeroed, zeroed_sparsely};
-use gridstride_runtime::parallel::{self, Scratch};
+use gridstride_runtime::parallel::{self, Slots};
 use pulp::{Arch, NullaryFnOnce};
 
+use super::prefetch::prefetch_for_later;
+use super::sums::TOGETHER;
 use crate::input::series_of;
 use crate::timeline::Timeline;
+use crate::values::Values;
 
 /// The buckets of series: the points of each, whatever their values.
 pub struct Buckets {
@@ -23,30 +26,53 @@ pub struct Buckets {
 }
 
 /// Work on the buckets that begin in a chunk of points.
-pub trait Visit<O>: Sync {
-    /// Memory that a thread reuses.
-    type Scratch: Default + Send;
-
-    /// Prepares for the bucket that begins at a point, which will be visited with others.
-    #[inline(always)]
-    fn prepare(&self, _point: usize) {}
-
-    /// Writes these buckets' ranges of the columns.
-    fn visit(
-        &self,
-        found: &Found,
-        columns: Vec<&mut [O]>,
-        scratch: &mut Self::Scratch,
-    ) -> Result<()>;
+pub trait Visit: Sync {
+    /// Does the work. There is at least one bucket.
+    fn visit(&self, chunk: usize, found: &Found) -> Result<()>;
 }
 
 /// No work.
-impl Visit<f64> for () {
-    type Scratch = ();
-
-    fn visit(&self, _: &Found, _: Vec<&mut [f64]>, (): &mut ()) -> Result<()> {
+impl Visit for () {
+    fn visit(&self, _: usize, _: &Found) -> Result<()> {
         Ok(())
     }
+}
+
+/// Columns, with room for the buckets of each chunk of points.
+pub struct Columns<O>(Vec<Vec<O>>);
+
+impl<O: Element> Columns<O> {
+    /// Returns columns with these numbers of elements for chunks. There may be far fewer buckets than
+    /// room: pages take memory only when they are written to.
+    pub fn new(count: usize, rooms: &[usize]) -> Result<Columns<O>> {
+        let room = rooms.iter().sum();
+        let columns = (0..count).map(|_| zeroed_sparsely(room));
+        Ok(Columns(columns.collect::<Result<_>>()?))
+    }
+
+    /// Returns the room of each chunk in each column.
+    pub fn rooms(&mut self, rooms: &[usize]) -> Slots<Vec<&mut [O]>> {
+        split(&mut self.0, rooms)
+    }
+
+    /// Returns the columns without the room that chunks have not used.
+    pub fn without_gaps(mut self, rooms: &[usize], buckets: &Buckets) -> Vec<Vec<O>> {
+        let room = rooms.iter().sum();
+        parallel::each(&mut self.0, |column| {
+            close_gaps(column, rooms, &buckets.chunks);
+            shrink(column, room);
+        });
+        self.0
+    }
+}
+
+/// Splits columns into parts of these lengths.
+fn split<'a, O>(columns: &'a mut [Vec<O>], lengths: &[usize]) -> Slots<Vec<&'a mut [O]>> {
+    let mut rest: Vec<_> = columns.iter_mut().map(|column| &mut column[..]).collect();
+    Slots::full(lengths.iter().map(|&length| {
+        let columns = rest.iter_mut();
+        columns.map(|rest| split_off(rest, length)).collect()
+    }))
 }
 
 /// The buckets that begin in a chunk of points.
@@ -60,15 +86,53 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Returns where the series of the first bucket begins and ends.
+    pub fn first_series(&self) -> Range<usize> {
+        let first = self.firsts.first().map_or(0, |&first| first as usize);
+        let series = series_of(self.offsets, first);
+        self.offsets[series]..self.offsets[series + 1]
+    }
+
     pub fn len(&self) -> usize {
         self.firsts.len()
     }
 
-    /// Returns the first point of a bucket, or the end of the last bucket's points.
-    #[inline(always)]
-    pub fn bound(&self, bucket: usize) -> usize {
-        let first = self.firsts.get(bucket);
-        first.map_or(self.end, |&first| first as usize)
+    /// Returns the points of the buckets.
+    pub fn bounds(&self) -> Bounds<'_> {
+        Bounds {
+            firsts: self.firsts,
+            end: self.end,
+            origin: 0,
+        }
+    }
+
+    /// Returns other buckets of the same series.
+    pub fn part<'a>(&'a self, firsts: &'a [u32], end: usize) -> Found<'a> {
+        let offsets = self.offsets;
+        Found {
+            offsets,
+            firsts,
+            end,
+        }
+    }
+
+    /// Returns neighbours together that have at least this number of points, if there are so many.
+    pub fn blocks(&self, points: usize) -> impl Iterator<Item = Found<'_>> {
+        let (bounds, mut next) = (self.bounds(), 0);
+        std::iter::from_fn(move || {
+            let start = next;
+            while next < bounds.len() && bounds.bound(next) < bounds.bound(start) + points {
+                next = bounds.len().min(next + TOGETHER);
+            }
+            let firsts = &self.firsts[start..next];
+            (start < next).then(|| self.part(firsts, bounds.bound(next)))
+        })
+    }
+
+    /// Splits off the last bucket.
+    pub fn split_last(&self) -> (Found<'_>, Range<usize>) {
+        let (&last, firsts) = self.firsts.split_last().expect("there is a bucket");
+        (self.part(firsts, last as usize), last as usize..self.end)
     }
 
     /// Returns, for each bucket, the first point of its series and the bucket's points.
@@ -76,60 +140,103 @@ impl Found<'_> {
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.firsts.first().map_or(0, |&first| first as usize);
         let mut series = series_of(self.offsets, first);
+        let bounds = self.bounds();
         (0..self.firsts.len()).map(move |bucket| {
-            let (first, end) = (self.bound(bucket), self.bound(bucket + 1));
-            while self.offsets[series + 1] <= first {
+            let points = bounds.points(bucket);
+            while self.offsets[series + 1] <= points.start {
                 series += 1;
             }
-            (self.offsets[series], first..end)
+            (self.offsets[series], points)
         })
     }
 }
 
+/// Where buckets begin among numbers.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// The first number of each bucket.
+    pub firsts: &'a [u32],
+    /// The end of the last bucket's numbers.
+    pub end: usize,
+    /// What is subtracted from all bounds.
+    pub origin: usize,
+}
+
+impl Bounds<'_> {
+    /// Returns the bounds as if the first were 0.
+    pub fn rebased(self) -> Self {
+        let origin = self.bound(0);
+        Bounds { origin, ..self }
+    }
+
+    /// Returns the numbers of all buckets.
+    pub fn all(&self) -> Range<usize> {
+        self.bound(0)..self.bound(self.len())
+    }
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// Returns the first number of a bucket, or the end of the last bucket's numbers.
+    #[inline(always)]
+    pub fn bound(&self, bucket: usize) -> usize {
+        let first = self.firsts.get(bucket);
+        first.map_or(self.end, |&first| first as usize) - self.origin
+    }
+
+    #[inline(always)]
+    pub fn points(&self, bucket: usize) -> Range<usize> {
+        self.bound(bucket)..self.bound(bucket + 1)
+    }
+}
+
 impl Buckets {
-    /// Finds the buckets, and has a visitor fill columns while the points are in the cache.
+    /// Finds the buckets, and has them visited while the points are in the cache. `values` are
+    /// those that will be visited.
     ///
     /// Results are written to their final places unless buckets between others are empty; then gaps
     /// are closed afterwards.
-    pub fn find<O: Element, V: Visit<O>>(
+    pub fn find(
         timeline: &Timeline,
-        columns: usize,
-        visitor: &V,
-    ) -> Result<(Buckets, Vec<Vec<O>>)> {
-        let rooms = timeline.rooms();
+        rooms: &[usize],
+        values: &Values,
+        visitor: &dyn Visit,
+    ) -> Result<Buckets> {
         let room = rooms.iter().sum();
-        // There may be far fewer buckets than room: pages take memory only when they are written
-        // to.
         let mut starts = zeroed_sparsely(room)?;
         let mut firsts = zeroed_sparsely(room + 1)?;
-        let columns = (0..columns).map(|_| zeroed_sparsely(room));
-        let mut columns: Vec<Vec<O>> = columns.collect::<Result<_>>()?;
         let mut offsets = zeroed(timeline.offsets.len())?;
         let (mut unused_starts, mut unused_firsts) = (&mut starts[..], &mut firsts[..]);
         let mut unused_offsets = &mut offsets[..];
-        let unused_columns = columns.iter_mut().map(|column| &mut column[..]);
-        let mut unused_columns: Vec<_> = unused_columns.collect();
         let mut begun = 0;
         let (mut tasks, mut series) = (Vec::new(), Vec::new());
         for (chunk, &room) in rooms.iter().enumerate() {
             let end = timeline.points_of(chunk).end;
             let begins = begun..timeline.offsets.partition_point(|&offset| offset < end);
             begun = begins.end;
-            let columns = unused_columns.iter_mut();
             tasks.push(Task {
                 chunk,
                 series: begins.clone(),
                 starts: split_off(&mut unused_starts, room),
                 firsts: split_off(&mut unused_firsts, room),
                 offsets: split_off(&mut unused_offsets, begins.len()),
-                columns: columns.map(|column| split_off(column, room)).collect(),
             });
             series.push(begins);
         }
         let arch = Arch::new();
-        let scratch = Scratch::new();
         let counts = parallel::try_map(tasks, |task| {
-            scratch.with(|scratch| arch.dispatch(Find(timeline, task, visitor, scratch)))
+            let chunk = task.chunk;
+            let found = match values {
+                Values::F32(values) => arch.dispatch(Find(timeline, values, task))?,
+                Values::F64(values) => arch.dispatch(Find(timeline, values, task))?,
+                Values::None => arch.dispatch(Find::<()>(timeline, &[], task))?,
+            };
+            if !found.firsts.is_empty() {
+                visitor.visit(chunk, &found)?;
+            }
+            Ok(found.firsts.len())
         })?;
 
         let mut chunks = vec![0];
@@ -142,52 +249,47 @@ impl Buckets {
         let count = chunks[counts.len()];
         // The offsets of series without points behind the last point, and the number of buckets.
         offsets[begun..].fill(count);
-        parallel::join(
-            &mut || close_gaps(&mut starts, &rooms, &chunks),
-            &mut || close_gaps(&mut firsts, &rooms, &chunks),
-        );
-        parallel::each(&mut columns, |column| close_gaps(column, &rooms, &chunks));
+        parallel::join(&mut || close_gaps(&mut starts, rooms, &chunks), &mut || {
+            close_gaps(&mut firsts, rooms, &chunks)
+        });
         // There is room for one more.
         firsts.push(timeline.timestamps.len() as u32);
-        // The caller gets vectors that are a little too large: shrinking copies all elements.
-        if count < room / 2 {
-            starts.shrink_to_fit();
-            columns.iter_mut().for_each(Vec::shrink_to_fit);
-        }
-        let buckets = Buckets {
+        shrink(&mut starts, room);
+        Ok(Buckets {
             offsets,
             starts,
             firsts,
             chunks,
-        };
-        Ok((buckets, columns))
+        })
     }
 
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Has a visitor fill columns with an element for each bucket. `offsets` are those of the
-    /// points.
-    pub fn visit<O: Send, V: Visit<O>>(
-        &self,
-        offsets: &[usize],
-        mut columns: Vec<&mut [O]>,
-        visitor: &V,
-    ) -> Result<()> {
-        let chunks = self.chunks.windows(2).map(|pair| {
-            let columns = columns.iter_mut();
-            let columns = columns.map(|column| split_off(column, pair[1] - pair[0]));
-            (pair[0]..pair[1], columns.collect::<Vec<_>>())
-        });
-        let scratch = Scratch::new();
-        parallel::try_each(chunks, |(buckets, columns)| {
+    /// Returns the elements of each chunk's buckets in columns.
+    pub fn parts<'a, O>(&self, columns: &'a mut [Vec<O>]) -> Slots<Vec<&'a mut [O]>> {
+        let lengths: Vec<_> = self
+            .chunks
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .collect();
+        split(columns, &lengths)
+    }
+
+    /// Has all buckets visited. `offsets` are those of the points.
+    pub fn visit(&self, offsets: &[usize], visitor: &dyn Visit) -> Result<()> {
+        let chunks = self.chunks.windows(2).enumerate();
+        parallel::try_each(chunks, |(chunk, pair)| {
+            if pair[0] == pair[1] {
+                return Ok(());
+            }
             let found = Found {
                 offsets,
-                end: self.firsts[buckets.end] as usize,
-                firsts: &self.firsts[buckets],
+                end: self.firsts[pair[1]] as usize,
+                firsts: &self.firsts[pair[0]..pair[1]],
             };
-            scratch.with(|scratch| visitor.visit(&found, columns, scratch))
+            visitor.visit(chunk, &found)
         })
     }
 }
@@ -204,34 +306,43 @@ fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize])
     elements.truncate(chunks[rooms.len()]);
 }
 
+/// Frees the room that has not been used, if that is most of it: the caller gets vectors that are a
+/// little too large, since shrinking copies all elements.
+fn shrink<T>(elements: &mut Vec<T>, room: usize) {
+    if elements.len() < room / 2 {
+        elements.shrink_to_fit();
+    }
+}
+
 /// A chunk of points, and places for the buckets that begin there.
-struct Task<'a, O> {
+struct Task<'a> {
     chunk: usize,
     /// The series that begin in the chunk.
     series: Range<usize>,
     starts: &'a mut [i64],
     firsts: &'a mut [u32],
     offsets: &'a mut [usize],
-    columns: Vec<&'a mut [O]>,
 }
 
-/// Finds the buckets that begin in a chunk of points, has them visited, and returns their number.
-/// Writes the indices of the series' first buckets as if the chunk were the first one.
-struct Find<'a, O, V: Visit<O>>(&'a Timeline<'a>, Task<'a, O>, &'a V, &'a mut V::Scratch);
+/// Finds the buckets that begin in a chunk of points, and asks for their values. Writes the
+/// indices of the series' first buckets as if the chunk were the first one.
+struct Find<'a, T>(&'a Timeline<'a>, &'a [T], Task<'a>);
 
-impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
-    type Output = Result<usize>;
+impl<'a, T> NullaryFnOnce for Find<'a, T> {
+    type Output = Result<Found<'a>>;
 
     #[inline(always)]
-    fn call(self) -> Result<usize> {
-        let Find(timeline, mut task, visitor, scratch) = self;
+    fn call(self) -> Result<Found<'a>> {
+        let Find(timeline, values, task) = self;
         let mut heads = task.firsts.iter_mut().zip(task.starts);
         let mut count = 0;
         let end = timeline.find(task.chunk, |point, start| {
             let (first, label) = heads.next().expect("not more than can begin here");
             (*first, *label) = (point as u32, start);
             count += 1;
-            visitor.prepare(point);
+            if size_of::<T>() > 0 {
+                prefetch_for_later(values.as_ptr(), point);
+            }
         });
         let end = end.map_err(|index| timeline.error(index))?;
         let firsts = &task.firsts[..count];
@@ -243,17 +354,11 @@ impl<O, V: Visit<O>> NullaryFnOnce for Find<'_, O, V> {
             }
             *number = before;
         }
-        if count > 0 {
-            let found = Found {
-                offsets: timeline.offsets,
-                firsts,
-                end,
-            };
-            let columns = task.columns.iter_mut();
-            let columns = columns.map(|column| split_off(column, count)).collect();
-            visitor.visit(&found, columns, scratch)?;
-        }
-        Ok(count)
+        Ok(Found {
+            offsets: timeline.offsets,
+            firsts,
+            end,
+        })
     }
 }
 

@@ -11,65 +11,75 @@ mod finish;
 mod percentiles;
 mod points;
 mod prefetch;
+mod rates;
 mod reduce;
 mod round;
-mod source;
-mod together;
+mod statistics;
+mod sums;
 
-use std::any::Any;
-
+use gridstride_runtime::Result;
 use gridstride_runtime::device::{Element, collected, zeroed_columns};
-use gridstride_runtime::{Real, Result};
+use gridstride_runtime::parallel::{Scratch, Slots};
 use ndarray::Array1;
-use pulp::Arch;
-use time_series_kernels::{Aggregate, State, StatesOf, Statistic, for_each_statistic};
+use pulp::{Arch, NullaryFnOnce};
+use time_series_kernels::{Aggregate, Statistic};
 
 pub use finish::finish;
 pub use round::{round, round_into};
-pub use together::CpuState;
 
-use self::buckets::{Buckets, Found, Visit};
+use self::buckets::{Buckets, Columns, Found, Visit};
 use self::percentiles::PercentilesOf;
-use self::reduce::{Columns, Reduce};
-use self::source::{Rates, Source, Values};
-use self::together::{TOGETHER, Together};
+use self::rates::Rates;
+use self::reduce::{Numbers, Reduce};
+use self::statistics::StatisticsOf;
 use super::input::Series;
 use super::method;
+use super::options::Nan;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
-use super::states::with_smallest_state;
 use super::timeline::Timeline;
+use super::values::{Values, with_values};
 
-pub fn aggregate<T: Real>(series: &Series<T>) -> Result<Aggregates> {
+/// The numbers that are aggregated.
+enum Source<'a> {
+    /// The values of points, and whether NaN is left out.
+    Values(&'a Series<'a>, bool),
+    Rates(Rates<'a>),
+}
+
+impl<'a> Source<'a> {
+    fn values(points: &'a Series) -> Source<'a> {
+        Source::Values(points, points.options.nan == Nan::Skip)
+    }
+}
+
+pub fn aggregate(series: &Series) -> Result<Aggregates> {
     let (options, points) = (&*series.options, series.prepared()?);
     let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
     let (statistics, percents) = &method::split(&methods, false);
-    let source = &Values::new(&points)?;
+    let source = &Source::values(&points);
+    let timeline = Timeline::of(&points);
+    let rooms = timeline.rooms();
     // Statistics of the values are computed while the buckets are found.
-    let visitor = StatisticsOf {
-        source,
-        statistics,
-        ddof,
+    let mut columns = Columns::new(statistics.len(), &rooms)?;
+    let visitor = StatisticsOf::new(source, statistics, ddof, columns.rooms(&rooms));
+    let values = match statistics.is_empty() {
+        true => &Values::None,
+        false => &points.values,
     };
-    let (buckets, found) = Buckets::find(&Timeline::of(&points), statistics.len(), &visitor)?;
+    let buckets = Buckets::find(&timeline, &rooms, values, &visitor)?;
+    drop(visitor);
     let mut target = Target {
         offsets: &points.offsets,
         buckets: &buckets,
         columns: vec![Vec::new(); methods.len()],
     };
-    target.put(statistics, found);
-    target.fill(percents, &PercentilesOf { source, percents })?;
+    target.put(statistics, columns.without_gaps(&rooms, &buckets));
+    target.add_percentiles(source, percents)?;
     let (statistics, percents) = &method::split(&methods, true);
     if !statistics.is_empty() || !percents.is_empty() {
-        let source = &Rates::new(&points)?;
-        target.fill(
-            statistics,
-            &StatisticsOf {
-                source,
-                statistics,
-                ddof,
-            },
-        )?;
-        target.fill(percents, &PercentilesOf { source, percents })?;
+        let source = &Source::Rates(Rates::new(&points)?);
+        target.add_statistics(source, statistics, ddof)?;
+        target.add_percentiles(source, percents)?;
     }
     let columns = target.columns.into_iter().map(Array1::from).collect();
     finish(
@@ -91,14 +101,30 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Has a visitor compute columns.
-    fn fill<M>(&mut self, places: &[(usize, M)], visitor: &impl Visit<f64>) -> Result<()> {
-        let mut columns = zeroed_columns::<f64>(places.len(), self.buckets.len())?;
+    fn add_statistics(
+        &mut self,
+        source: &Source,
+        statistics: &[(usize, Statistic)],
+        ddof: f64,
+    ) -> Result<()> {
+        let mut columns = zeroed_columns(statistics.len(), self.buckets.len())?;
         if !columns.is_empty() {
-            let columns = columns.iter_mut().map(|column| &mut column[..]).collect();
-            self.buckets.visit(self.offsets, columns, visitor)?;
+            let parts = self.buckets.parts(&mut columns);
+            let visitor = StatisticsOf::new(source, statistics, ddof, parts);
+            self.buckets.visit(self.offsets, &visitor)?;
         }
-        self.put(places, columns);
+        self.put(statistics, columns);
+        Ok(())
+    }
+
+    fn add_percentiles(&mut self, source: &Source, percents: &[(usize, f64)]) -> Result<()> {
+        let mut columns = zeroed_columns(percents.len(), self.buckets.len())?;
+        if !columns.is_empty() {
+            let parts = self.buckets.parts(&mut columns);
+            let visitor = PercentilesOf::new(source, percents, parts);
+            self.buckets.visit(self.offsets, &visitor)?;
+        }
+        self.put(percents, columns);
         Ok(())
     }
 
@@ -109,93 +135,24 @@ impl Target<'_> {
     }
 }
 
-/// Computes a column for each statistic, from the smallest states that have all of them.
-struct StatisticsOf<'a, S> {
-    source: &'a S,
-    statistics: &'a [(usize, Statistic)],
-    ddof: f64,
-}
-
-impl<S: Source> Visit<f64> for StatisticsOf<'_, S> {
-    /// A vector of the states.
-    type Scratch = Option<Box<dyn Any + Send>>;
-
-    #[inline(always)]
-    fn prepare(&self, point: usize) {
-        if !self.statistics.is_empty() {
-            reduce::prepare(self.source, point);
-        }
-    }
-
-    fn visit(
-        &self,
-        found: &Found,
-        columns: Vec<&mut [f64]>,
-        scratch: &mut Self::Scratch,
-    ) -> Result<()> {
-        if columns.is_empty() {
-            return Ok(());
-        }
-        let statistics = self.statistics.iter().map(|&(_, statistic)| statistic);
-        with_smallest_state!(State::of(statistics), S => self.reduce::<S>(found, columns, scratch))
-    }
-}
-
-impl<P: Source> StatisticsOf<'_, P> {
-    fn reduce<S: CpuState>(
-        &self,
-        found: &Found,
-        columns: Vec<&mut [f64]>,
-        scratch: &mut Option<Box<dyn Any + Send>>,
-    ) -> Result<()> {
-        let scratch = scratch.get_or_insert_with(|| Box::new(Vec::<S>::new()));
-        let states = scratch.downcast_mut();
-        let states = states.expect("a visitor has the same statistics each time");
-        let reduce = Reduce {
-            aggregate: &StatesOf::<S>::NEW,
-            source: self.source,
-            columns: self,
-        };
-        reduce.visit(found, columns, states)
-    }
-}
-
-impl<P: Source, S: CpuState> Together<S> for StatisticsOf<'_, P> {
-    #[inline(always)]
-    fn states<T: Real>(&self, arch: Arch, values: [&[T]; TOGETHER]) -> Option<[S; TOGETHER]> {
-        S::together(arch, values)
-    }
-}
-
-impl<P: Source, S: CpuState> Columns<S, f64> for StatisticsOf<'_, P> {
-    #[inline(always)]
-    fn write(&self, column: usize, states: &[S], results: &mut [f64]) {
-        // One loop for each statistic, so that no loop chooses among statistics.
-        macro_rules! write {
-            ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
-                match self.statistics[column].1 {$(
-                    Statistic::$name => for (result, state) in results.iter_mut().zip(states) {
-                        *result = state.statistic(Statistic::$name, self.ddof);
-                    }
-                )*}
-            };
-        }
-        for_each_statistic!(write)
-    }
-}
-
 /// Aggregates series by a user-defined aggregate.
-pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>(
+pub fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     aggregate: &A,
-    series: &Series<T>,
+    series: &Series,
 ) -> Result<CustomAggregates<A::Output>> {
     let points = series.prepared()?;
-    let reduce = Reduce {
+    let timeline = Timeline::of(&points);
+    let rooms = timeline.rooms();
+    let mut columns = Columns::new(1, &rooms)?;
+    let visitor = ResultsOf {
         aggregate,
-        source: &Values::new(&points)?,
-        columns: &ResultsOf(aggregate),
+        points: &points,
+        columns: columns.rooms(&rooms),
+        scratch: Scratch::new(),
     };
-    let (buckets, mut columns) = Buckets::find(&Timeline::of(&points), 1, &reduce)?;
+    let buckets = Buckets::find(&timeline, &rooms, &points.values, &visitor)?;
+    drop(visitor);
+    let mut columns = columns.without_gaps(&rooms, &buckets);
     Ok(CustomAggregates {
         offsets: buckets.offsets,
         starts: buckets.starts.into(),
@@ -203,22 +160,54 @@ pub fn custom<T: Real, A: Aggregate<State: Send, Output: Element> + Send + Sync>
     })
 }
 
-/// The only column: the results.
-struct ResultsOf<'a, A>(&'a A);
+/// Computes the results of a user-defined aggregate.
+struct ResultsOf<'a, A: Aggregate> {
+    aggregate: &'a A,
+    points: &'a Series<'a>,
+    /// The results of the buckets of each chunk: a single column.
+    columns: Slots<Vec<&'a mut [A::Output]>>,
+    scratch: Scratch<Vec<A::State>>,
+}
 
-impl<A: Aggregate + Sync> Together<A::State> for ResultsOf<'_, A> {}
+impl<A: Aggregate<State: Send, Output: Element> + Sync> Visit for ResultsOf<'_, A> {
+    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+        self.scratch.with(|states| {
+            states.clear();
+            with_values!(&self.points.values, values => Reduce {
+                aggregate: self.aggregate,
+                numbers: Numbers {
+                    timestamps: &self.points.timestamps,
+                    numbers: values,
+                    skips_nan: self.points.options.nan == Nan::Skip,
+                },
+            }
+            .buckets(found.bounds(), states))?;
+            let columns = self.columns.take(chunk);
+            Arch::new().dispatch(Finish(self.aggregate, states, columns));
+            Ok(())
+        })
+    }
+}
 
-impl<A: Aggregate + Sync> Columns<A::State, A::Output> for ResultsOf<'_, A> {
+/// Writes the results of states.
+struct Finish<'a, A: Aggregate>(&'a A, &'a [A::State], Vec<&'a mut [A::Output]>);
+
+impl<A: Aggregate> NullaryFnOnce for Finish<'_, A> {
+    type Output = ();
+
     #[inline(always)]
-    fn write(&self, _column: usize, states: &[A::State], results: &mut [A::Output]) {
-        for (result, state) in results.iter_mut().zip(states) {
-            *result = self.0.finish(*state);
+    fn call(self) {
+        let Finish(aggregate, states, columns) = self;
+        for results in columns {
+            for (result, state) in results.iter_mut().zip(states) {
+                *result = aggregate.finish(*state);
+            }
         }
     }
 }
 
 pub fn counts(timeline: &Timeline) -> Result<BucketCounts> {
-    let (buckets, _) = Buckets::find(timeline, 0, &())?;
+    let buckets = Buckets::find(timeline, &timeline.rooms(), &Values::None, &())?;
     let counts = collected(buckets.firsts.windows(2).map(|pair| pair[1] - pair[0]))?;
     Ok(BucketCounts {
         starts: buckets.starts.into(),

@@ -1,14 +1,13 @@
 //! Percentiles of buckets, by selection.
 
-use std::ops::Range;
-
-use gridstride_runtime::Result;
 use gridstride_runtime::device::reserve;
-use gridstride_runtime::parallel;
+use gridstride_runtime::parallel::{self, Scratch, Slots};
+use gridstride_runtime::{Number, Result};
 
+use super::Source;
 use super::buckets::{Found, Visit};
-use super::source::Source;
 use crate::timeline::CHUNK;
+use crate::values::with_values;
 
 /// Up to this number of values, sorting all by counting is faster than selecting some.
 const FEW: usize = 24;
@@ -16,63 +15,90 @@ const FEW: usize = 24;
 /// From more ranks than this, sorting is faster than selecting.
 const MANY_RANKS: usize = 8;
 
+/// The key of NaN: behind all others.
+const NAN: i64 = i64::MAX;
+
 /// Computes a column for each percentile.
-pub struct PercentilesOf<'a, S> {
-    pub source: &'a S,
-    pub percents: &'a [(usize, f64)],
+pub struct PercentilesOf<'a> {
+    source: &'a Source<'a>,
+    percents: &'a [(usize, f64)],
+    /// The results of the buckets of each chunk.
+    columns: Slots<Vec<&'a mut [f64]>>,
+    memory: Scratch<Keys>,
 }
 
-impl<S: Source> Visit<f64> for PercentilesOf<'_, S> {
-    type Scratch = Scratch;
-
-    fn visit(
-        &self,
-        found: &Found,
-        mut columns: Vec<&mut [f64]>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        for (bucket, (first, points)) in found.each().enumerate() {
-            let has_nan = scratch.gather(self.source, first, points)?;
-            if !has_nan {
-                scratch.order(self.percents);
-            }
-            for (column, &(_, percent)) in columns.iter_mut().zip(self.percents) {
-                column[bucket] = match has_nan {
-                    true => f64::NAN,
-                    false => interpolated(&scratch.keys, percent),
-                };
-            }
+impl<'a> PercentilesOf<'a> {
+    pub fn new(
+        source: &'a Source,
+        percents: &'a [(usize, f64)],
+        columns: Slots<Vec<&'a mut [f64]>>,
+    ) -> PercentilesOf<'a> {
+        PercentilesOf {
+            source,
+            percents,
+            columns,
+            memory: Scratch::new(),
         }
-        Ok(())
     }
 }
 
-/// Memory that a thread reuses.
+impl Visit for PercentilesOf<'_> {
+    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+        let mut columns = self.columns.take(chunk);
+        // A rate that is NaN is not skipped.
+        let skips_nan = matches!(self.source, Source::Values(_, true));
+        self.memory.with(|keys| {
+            let mut before = None;
+            for (bucket, (first, points)) in found.each().enumerate() {
+                keys.keys.clear();
+                reserve(&mut keys.keys, points.len())?;
+                match self.source {
+                    Source::Values(series, _) => with_values!(&series.values, values => {
+                        let values = values[points].iter();
+                        keys.keys.extend(values.map(|value| key(value.to_f64())));
+                    }),
+                    Source::Rates(rates) => with_values!(&rates.points.values, values => {
+                        if bucket == 0 || points.start == first {
+                            before = rates.before(first, points.start);
+                        }
+                        let mut rates = rates.iter(&values[points], before);
+                        keys.keys.extend(rates.by_ref().map(key));
+                        before = rates.before;
+                    }),
+                }
+                let count = keys.order(skips_nan, self.percents);
+                for (column, &(_, percent)) in columns.iter_mut().zip(self.percents) {
+                    column[bucket] =
+                        count.map_or(f64::NAN, |count| interpolated(&keys.keys[..count], percent));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The keys of a bucket's numbers: memory that a thread reuses.
 #[derive(Default)]
-pub struct Scratch {
+struct Keys {
     keys: Vec<i64>,
     ranks: Vec<usize>,
 }
 
-impl Scratch {
-    /// Takes the values of a bucket, and returns whether any is NaN.
-    fn gather(&mut self, source: &impl Source, first: usize, points: Range<usize>) -> Result<bool> {
-        self.keys.clear();
-        reserve(&mut self.keys, points.len())?;
-        let mut has_nan = false;
-        source.for_each::<true>(first, points, |point| {
-            has_nan |= point.value.is_nan();
-            self.keys.push(key(point.value));
-        });
-        Ok(has_nan)
-    }
-
-    /// Moves the keys that the percentiles need to their places in ascending order.
-    fn order(&mut self, percents: &[(usize, f64)]) {
-        let count = self.keys.len();
-        if count <= FEW {
+impl Keys {
+    /// Moves the keys that the percentiles need to their places in ascending order, and returns the
+    /// number of keys without those of NaN, or `None` if NaN is among them and not skipped.
+    fn order(&mut self, skips_nan: bool, percents: &[(usize, f64)]) -> Option<usize> {
+        let nans = self.keys.iter().filter(|&&key| key == NAN).count();
+        if !skips_nan && nans > 0 {
+            return None;
+        }
+        let count = self.keys.len() - nans;
+        if self.keys.len() > FEW && nans > 0 {
+            self.keys.retain(|&key| key != NAN);
+        }
+        if self.keys.len() <= FEW {
             sort_few(&mut self.keys);
-            return;
+            return Some(count);
         }
         self.ranks.clear();
         for &(_, percent) in percents {
@@ -96,6 +122,7 @@ impl Scratch {
         } else {
             self.keys.sort_unstable();
         }
+        Some(count)
     }
 }
 
@@ -130,8 +157,8 @@ fn sort_few(keys: &mut [i64]) {
 /// rank.
 fn rank(count: usize, percent: f64) -> (usize, f64) {
     let place = (count - 1) as f64 * percent / 100.0;
-    let rank = place.floor();
-    (rank as usize, place - rank)
+    let rank = place as usize;
+    (rank, place - rank as f64)
 }
 
 /// Returns a percentile of keys in order.
@@ -145,8 +172,12 @@ fn interpolated(keys: &[i64], percent: f64) -> f64 {
     time_series_kernels::interpolated(number(keys[rank]), number(*next), fraction)
 }
 
-/// Returns an integer in the order of [`f64::total_cmp`]: integers are sorted faster.
+/// Returns an integer in the order of [`f64::total_cmp`], but [`NAN`] for all NaN: integers are sorted
+/// faster.
 fn key(number: f64) -> i64 {
+    if number.is_nan() {
+        return NAN;
+    }
     let bits = number.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }

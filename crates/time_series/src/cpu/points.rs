@@ -3,19 +3,29 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use gridstride_runtime::device::{zeroed, zeroed_lazily};
+use gridstride_runtime::Result;
+use gridstride_runtime::device::{Element, zeroed, zeroed_lazily};
 use gridstride_runtime::parallel;
-use gridstride_runtime::{Real, Result};
 
 use super::buckets::split_off;
 use crate::input::Series;
 use crate::options::Duplicates;
 use crate::timeline::{CHUNK, Timeline};
+use crate::values::Values;
 
-impl<T: Real> Series<'_, T> {
+/// A chunk of points, and places for what is kept of it.
+struct Task<'a> {
+    chunk: usize,
+    /// Points that are kept of the chunks before.
+    before: usize,
+    offsets: &'a mut [usize],
+    timestamps: &'a mut [i64],
+}
+
+impl Series<'_> {
     /// Returns the points in the order of time, without the duplicates that the options leave out.
     /// Copies nothing unless points are moved or left out.
-    pub fn prepared(&self) -> Result<Series<'_, T>> {
+    pub fn prepared(&self) -> Result<Series<'_>> {
         let mut points = self.in_order()?;
         if self.options.duplicates != Duplicates::Keep {
             Timeline::of(&points).check()?;
@@ -26,52 +36,74 @@ impl<T: Real> Series<'_, T> {
 
     /// Keeps one of neighbours with the same timestamp in a series.
     fn remove_duplicates(&mut self, duplicates: Duplicates) -> Result<()> {
-        let chunks = self.values.len().div_ceil(CHUNK);
+        let chunks = self.timestamps.len().div_ceil(CHUNK);
         let kept: Vec<usize> = parallel::map(0..chunks, |chunk| {
             let mut kept = 0;
             self.for_each_kept(duplicates, chunk, || {}, |_| kept += 1);
             kept
         });
         let count: usize = kept.iter().sum();
-        if count == self.values.len() {
+        if count == self.timestamps.len() {
             return Ok(());
         }
         let mut offsets = zeroed(self.offsets.len())?;
         let mut timestamps = zeroed_lazily(count)?;
-        let mut values = zeroed_lazily(count)?;
         let (mut rest_of_offsets, mut before) = (&mut offsets[..], 0);
-        let (mut rest_of_timestamps, mut rest_of_values) = (&mut timestamps[..], &mut values[..]);
+        let mut rest_of_timestamps = &mut timestamps[..];
         let mut tasks = Vec::new();
         for (chunk, &kept) in kept.iter().enumerate() {
-            let offsets = split_off(&mut rest_of_offsets, self.series_of(chunk).len());
-            let timestamps = split_off(&mut rest_of_timestamps, kept);
-            let values = split_off(&mut rest_of_values, kept);
-            tasks.push((chunk, before, offsets, timestamps, values));
+            tasks.push(Task {
+                chunk,
+                before,
+                offsets: split_off(&mut rest_of_offsets, self.series_of(chunk).len()),
+                timestamps: split_off(&mut rest_of_timestamps, kept),
+            });
             before += kept;
         }
         // The offsets of series without points behind all others, and the number of points.
         rest_of_offsets.fill(count);
-        parallel::each(tasks, |(chunk, before, offsets, timestamps, values)| {
+        self.values = match &self.values {
+            Values::F32(values) => Values::F32(self.keep(duplicates, tasks, values, count)?),
+            Values::F64(values) => Values::F64(self.keep(duplicates, tasks, values, count)?),
+            Values::None => Values::None,
+        };
+        self.offsets = Cow::Owned(offsets);
+        self.timestamps = Cow::Owned(timestamps);
+        Ok(())
+    }
+
+    /// Does the tasks, and returns the `count` values that are kept.
+    fn keep<T: Element>(
+        &self,
+        duplicates: Duplicates,
+        tasks: Vec<Task>,
+        values: &[T],
+        count: usize,
+    ) -> Result<Cow<'static, [T]>> {
+        let mut all_kept = zeroed_lazily(count)?;
+        let mut rest = &mut all_kept[..];
+        let tasks = tasks.into_iter().map(|task| {
+            let kept = split_off(&mut rest, task.timestamps.len());
+            (task, kept)
+        });
+        parallel::each(tasks, |(task, kept)| {
             let written = std::cell::Cell::new(0);
-            let mut offsets = offsets.iter_mut();
+            let mut offsets = task.offsets.iter_mut();
             let on_series = || {
-                *offsets.next().expect("one for each series") = before + written.get();
+                *offsets.next().expect("one for each series") = task.before + written.get();
             };
-            self.for_each_kept(duplicates, chunk, on_series, |index| {
-                timestamps[written.get()] = self.timestamps[index];
-                values[written.get()] = self.values[index];
+            self.for_each_kept(duplicates, task.chunk, on_series, |index| {
+                task.timestamps[written.get()] = self.timestamps[index];
+                kept[written.get()] = values[index];
                 written.set(written.get() + 1);
             });
         });
-        self.offsets = Cow::Owned(offsets);
-        self.timestamps = Cow::Owned(timestamps);
-        self.values = Cow::Owned(values);
-        Ok(())
+        Ok(Cow::Owned(all_kept))
     }
 
     /// Returns the series that begin in a chunk of points.
     fn series_of(&self, chunk: usize) -> Range<usize> {
-        let end = ((chunk + 1) * CHUNK).min(self.values.len());
+        let end = ((chunk + 1) * CHUNK).min(self.timestamps.len());
         let begun = |end: usize| self.offsets.partition_point(|&offset| offset < end);
         begun(chunk * CHUNK)..begun(end)
     }
@@ -86,7 +118,7 @@ impl<T: Real> Series<'_, T> {
         mut on_kept: impl FnMut(usize),
     ) {
         let mut next = self.series_of(chunk).start;
-        let end = ((chunk + 1) * CHUNK).min(self.values.len());
+        let end = ((chunk + 1) * CHUNK).min(self.timestamps.len());
         for index in chunk * CHUNK..end {
             let mut begins = false;
             // There is always a next offset, since the last one is the number of points.

@@ -29,13 +29,12 @@ pub fn prefetch<T>(value: &T) {
 /// Finding buckets and computing their states take as long as reading their points, and memory
 /// should not wait meanwhile.
 #[inline(always)]
-pub fn prefetch_for_later<T>(element: &T, distance: usize) {
+pub fn prefetch_for_later<T>(element: *const T, distance: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        let ahead = std::ptr::from_ref(element).wrapping_add(distance);
         // SAFETY: a prefetch changes nothing but caches, and never fails, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(ahead.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(element.wrapping_add(distance).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (element, distance);

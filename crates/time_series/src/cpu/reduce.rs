@@ -1,5 +1,6 @@
 //! States of buckets.
 
+use std::any::{Any, TypeId};
 use std::hint::cold_path;
 use std::ops::Range;
 
@@ -7,178 +8,210 @@ use gridstride_runtime::device::reserve;
 use gridstride_runtime::parallel;
 use gridstride_runtime::{Real, Result};
 use pulp::{Arch, NullaryFnOnce};
-use time_series_kernels::{Aggregate, Point};
+use time_series_kernels::{Aggregate, Point, StatesOf, Sums};
 
-use super::buckets::{Found, Visit};
+use super::buckets::Bounds;
 use super::prefetch::{STEP, prefetch, prefetch_for_later};
-use super::source::Source;
-use super::together::{TOGETHER, Together};
+use super::sums::{TOGETHER, sums};
 use crate::timeline::CHUNK;
 
-/// Writes columns from states. A trait, not a closure, so that everything can be inlined where the
-/// processor's instructions are known.
-pub trait Columns<S, O>: Together<S> {
-    /// Writes the results of some states to a range of a column.
-    fn write(&self, column: usize, states: &[S], results: &mut [O]);
+/// Numbers to aggregate: values or rates.
+#[derive(Clone, Copy)]
+pub struct Numbers<'a, T> {
+    /// A timestamp for each number. Statistics do not look at them.
+    pub timestamps: &'a [i64],
+    pub numbers: &'a [T],
+    /// Whether NaN is left out.
+    pub skips_nan: bool,
 }
 
-/// Computes the state of each bucket, and from the states all columns.
-pub struct Reduce<'a, A, S, C> {
-    pub aggregate: &'a A,
-    pub source: &'a S,
-    pub columns: &'a C,
-}
-
-impl<A, S, C, O> Visit<O> for Reduce<'_, A, S, C>
-where
-    A: Aggregate<State: Send> + Sync,
-    S: Source,
-    C: Columns<A::State, O>,
-{
-    type Scratch = Vec<A::State>;
-
+impl<T: Real> Numbers<'_, T> {
     #[inline(always)]
-    fn prepare(&self, point: usize) {
-        prepare(self.source, point);
+    fn point(&self, index: usize) -> Point {
+        Point {
+            timestamp: self.timestamps[index],
+            value: self.numbers[index].to_f64(),
+        }
     }
 
-    fn visit(
-        &self,
-        found: &Found,
-        columns: Vec<&mut [O]>,
-        states: &mut Vec<A::State>,
-    ) -> Result<()> {
+    /// Returns the first number, or NaN if there is none.
+    #[inline(always)]
+    fn near(&self, range: Range<usize>) -> f64 {
+        let mut numbers = self.numbers[range].iter().map(|number| number.to_f64());
+        let near = numbers.find(|number| !(number.is_nan() && self.skips_nan));
+        near.unwrap_or(f64::NAN)
+    }
+
+    /// Calls `f` with each number. Without `LOOKS`, numbers are not looked at: `f` gets NaN in place
+    /// of those that are left out, and must notice it.
+    #[inline(always)]
+    fn for_each<const LOOKS: bool>(&self, range: Range<usize>, mut f: impl FnMut(Point)) {
+        let timestamps = &self.timestamps[range.clone()];
+        let numbers = self.numbers[range].iter().enumerate();
+        for (&timestamp, (index, number)) in timestamps.iter().zip(numbers) {
+            if index.is_multiple_of(STEP) {
+                prefetch(number);
+            }
+            let value = number.to_f64();
+            if LOOKS && value.is_nan() && self.skips_nan {
+                continue;
+            }
+            f(Point { timestamp, value });
+        }
+    }
+}
+
+/// Reduces numbers by an aggregate.
+pub struct Reduce<'a, A, T> {
+    pub aggregate: &'a A,
+    pub numbers: Numbers<'a, T>,
+}
+
+impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
+    /// Appends the states of buckets.
+    pub fn buckets(&self, bounds: Bounds, states: &mut Vec<A::State>) -> Result<()> {
+        reserve(states, bounds.len())?;
         let arch = Arch::new();
-        states.clear();
-        reserve(states, found.len())?;
-        arch.dispatch(Buckets(self, arch, found, states));
-        arch.dispatch(Write(states, columns, self.columns));
+        arch.dispatch(Buckets(self, arch, bounds, states));
         Ok(())
     }
-}
 
-impl<A, S, C> Reduce<'_, A, S, C>
-where
-    A: Aggregate<State: Send> + Sync,
-    S: Source,
-    C: Together<A::State>,
-{
-    /// Appends the states of all buckets of `values`, which are the source's numbers.
+    /// Returns the state of a range.
+    pub fn range(&self, range: Range<usize>) -> A::State {
+        Arch::new().dispatch(OfRange(self, range))
+    }
+
+    /// Appends the states of all buckets of numbers.
     ///
-    /// Goes through several buckets together, as long as all have points: else a processor would
+    /// Goes through several buckets together, as long as all have numbers: else a processor would
     /// wait for each addition to a bucket's sum, and guess the end of each bucket. Loops instead
     /// of functions over arrays, which would be compiled for any processor.
     #[inline(always)]
-    fn together(
-        &self,
-        arch: Arch,
-        found: &Found,
-        (timestamps, values): (&[i64], &[S::Value]),
-        states: &mut Vec<A::State>,
-    ) {
-        for start in (0..found.len()).step_by(TOGETHER) {
-            let mut bounds = [0; TOGETHER + 1];
-            for (i, bound) in bounds.iter_mut().enumerate() {
-                *bound = found.bound((start + i).min(found.len()));
+    fn together(&self, arch: Arch, bounds: Bounds, states: &mut Vec<A::State>) {
+        // A copy, which states that are written cannot change.
+        let all = self.numbers;
+        let (timestamps, numbers) = (all.timestamps, all.numbers);
+        for start in (0..bounds.len()).step_by(TOGETHER) {
+            let mut ends = [0; TOGETHER + 1];
+            let firsts = &bounds.firsts[start..];
+            if let Some(firsts) = firsts.first_chunk::<{ TOGETHER + 1 }>() {
+                for i in 0..=TOGETHER {
+                    ends[i] = firsts[i] as usize - bounds.origin;
+                }
+            } else {
+                for (i, end) in ends.iter_mut().enumerate() {
+                    *end = bounds.bound(start + i);
+                }
             }
             let (mut shortest, mut longest) = (usize::MAX, 0);
-            for pair in bounds.windows(2) {
+            for pair in ends.windows(2) {
                 shortest = shortest.min(pair[1] - pair[0]);
                 longest = longest.max(pair[1] - pair[0]);
             }
             // The last group may have fewer buckets.
             if shortest == 0 || longest > CHUNK {
-                for bucket in start..found.len().min(start + TOGETHER) {
-                    let points = found.bound(bucket)..found.bound(bucket + 1);
-                    states.push(self.bucket(arch, points.start, points));
+                for bucket in start..bounds.len().min(start + TOGETHER) {
+                    states.push(self.bucket(bounds.points(bucket)));
                 }
                 continue;
             }
-            let mut heads = [(&timestamps[..0], &values[..0]); TOGETHER];
+            let mut heads = [(&timestamps[..0], &numbers[..0]); TOGETHER];
             for (i, head) in heads.iter_mut().enumerate() {
-                let points = bounds[i]..bounds[i + 1];
+                let points = ends[i]..ends[i + 1];
                 // In most cases this thread takes the next chunk too.
                 prefetch_for_later(&timestamps[points.start], CHUNK);
                 *head = (
                     &timestamps[points.clone()][..shortest],
-                    &values[points][..shortest],
+                    &numbers[points][..shortest],
                 );
             }
-            let together = self.columns.states(arch, heads.map(|head| head.1));
-            let group = together.unwrap_or_else(|| self.heads(&bounds, &heads));
+            let sums = self.sums(arch, heads.map(|head| head.1));
+            let group = sums.unwrap_or_else(|| self.heads(&ends, &heads));
             for (i, &head) in group.iter().enumerate() {
-                let (points, mut state) = (bounds[i]..bounds[i + 1], head);
+                let (points, mut state) = (ends[i]..ends[i + 1], head);
                 if longest > shortest {
                     for index in points.start + shortest..points.end {
-                        let point = point((timestamps, values), index);
-                        state = self.aggregate.push(state, point);
+                        state = self.aggregate.push(state, all.point(index));
                     }
                 }
                 if !self.aggregate.is_valid(&state) {
                     cold_path();
-                    state = self.careful(points.start, points);
+                    state = self.careful(points);
                 }
                 states.push(state);
             }
         }
     }
 
-    /// Returns the states of the first points of several buckets.
+    /// Returns the states of several buckets if they are sums, which are faster in vectors.
+    #[inline(always)]
+    fn sums(&self, arch: Arch, numbers: [&[T]; TOGETHER]) -> Option<[A::State; TOGETHER]> {
+        match TypeId::of::<A>() == TypeId::of::<StatesOf<Sums>>() {
+            true => (&sums(arch, numbers)? as &dyn Any).downcast_ref().copied(),
+            false => None,
+        }
+    }
+
+    /// Returns the states of the first numbers of several buckets.
     #[inline(always)]
     fn heads(
         &self,
-        bounds: &[usize; TOGETHER + 1],
-        heads: &[(&[i64], &[S::Value]); TOGETHER],
+        ends: &[usize; TOGETHER + 1],
+        heads: &[(&[i64], &[T]); TOGETHER],
     ) -> [A::State; TOGETHER] {
         let mut group = [self.aggregate.empty(); TOGETHER];
         for (i, state) in group.iter_mut().enumerate() {
-            let near = self.source.near(bounds[i], bounds[i]..bounds[i + 1]);
+            let near = self.numbers.near(ends[i]..ends[i + 1]);
             *state = self.aggregate.empty_near(near);
         }
         for index in 0..heads[0].1.len() {
-            for (state, head) in group.iter_mut().zip(heads) {
+            for (state, (timestamps, numbers)) in group.iter_mut().zip(heads) {
                 if index.is_multiple_of(STEP) {
-                    prefetch(&head.1[index]);
+                    prefetch(&numbers[index]);
                 }
-                *state = self.aggregate.push(*state, point(*head, index));
+                let point = Point {
+                    timestamp: timestamps[index],
+                    value: numbers[index].to_f64(),
+                };
+                *state = self.aggregate.push(*state, point);
             }
         }
         group
     }
 
-    /// Returns the state of a bucket of a series that begins at `first`.
+    /// Returns the state of a bucket.
     #[inline(always)]
-    fn bucket(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
+    fn bucket(&self, points: Range<usize>) -> A::State {
         if points.len() > CHUNK {
-            self.long(arch, first, points)
+            self.long(points)
         } else {
-            self.state(first, points)
+            self.state(points)
         }
     }
 
-    /// Returns the state of some points of a series that begins at `first`.
+    /// Returns the state of some numbers.
     #[inline(always)]
-    fn state(&self, first: usize, points: Range<usize>) -> A::State {
-        let near = self.source.near(first, points.clone());
+    fn state(&self, range: Range<usize>) -> A::State {
+        let near = self.numbers.near(range.clone());
         let mut state = self.aggregate.empty_near(near);
         let push = |point| state = self.aggregate.push(state, point);
         if self.aggregate.rejects_nan() {
-            self.source.for_each::<false>(first, points.clone(), push);
+            self.numbers.for_each::<false>(range.clone(), push);
         } else {
-            self.source.for_each::<true>(first, points.clone(), push);
+            self.numbers.for_each::<true>(range.clone(), push);
         }
         if !self.aggregate.is_valid(&state) {
             cold_path();
-            state = self.careful(first, points);
+            state = self.careful(range);
         }
         state
     }
 
-    /// As [`state`](Self::state), whatever the values.
+    /// As [`state`](Self::state), whatever the numbers.
     #[inline(never)]
-    fn careful(&self, first: usize, points: Range<usize>) -> A::State {
+    fn careful(&self, range: Range<usize>) -> A::State {
         let mut state = self.aggregate.empty();
-        self.source.for_each::<true>(first, points, |point| {
+        self.numbers.for_each::<true>(range, |point| {
             state = self.aggregate.push_carefully(state, point);
         });
         state
@@ -186,93 +219,58 @@ where
 
     /// Returns the state of a bucket of more than a chunk, computed by all threads.
     #[inline(never)]
-    fn long(&self, arch: Arch, first: usize, points: Range<usize>) -> A::State {
-        let states = parallel::map(points.clone().step_by(CHUNK), |start| {
-            let chunk = start..(start + CHUNK).min(points.end);
-            arch.dispatch(Chunk(self, first, chunk))
-        });
-        let merge = |earlier, later| self.aggregate.merge(earlier, later);
-        states.into_iter().reduce(merge).expect("it has points")
+    fn long(&self, points: Range<usize>) -> A::State {
+        let chunk = |points| Ok(self.range(points));
+        let state = merged(self.aggregate, points, &chunk);
+        state.expect("reducing does not fail")
     }
 }
 
-/// Prefetches the first values of the bucket that begins at a point: a cache line, which holds all
-/// values of a short bucket.
-#[inline(always)]
-pub fn prepare(source: &impl Source, point: usize) {
-    if let Some((_, values)) = source.values() {
-        prefetch_for_later(&values[point], 0);
-    }
+/// Returns the state of a bucket of more than a chunk, computed by all threads from those of chunks
+/// of its points.
+pub fn merged<A: Aggregate<State: Send> + Sync>(
+    aggregate: &A,
+    points: Range<usize>,
+    state: &(dyn Fn(Range<usize>) -> Result<A::State> + Sync),
+) -> Result<A::State> {
+    let states = parallel::try_map(points.clone().step_by(CHUNK), |start| {
+        state(start..(start + CHUNK).min(points.end))
+    })?;
+    let merge = |earlier, later| aggregate.merge(earlier, later);
+    Ok(states.into_iter().reduce(merge).expect("it has points"))
 }
 
-#[inline(always)]
-fn point<T: Real>((timestamps, values): (&[i64], &[T]), index: usize) -> Point {
-    Point {
-        timestamp: timestamps[index],
-        value: values[index].to_f64(),
-    }
-}
-
-/// Computes the states of all buckets.
-struct Buckets<'a, A: Aggregate, S, C>(
-    &'a Reduce<'a, A, S, C>,
+/// Appends the states of all buckets.
+struct Buckets<'a, A: Aggregate, T>(
+    &'a Reduce<'a, A, T>,
     Arch,
-    &'a Found<'a>,
+    Bounds<'a>,
     &'a mut Vec<A::State>,
 );
 
-impl<A, S, C> NullaryFnOnce for Buckets<'_, A, S, C>
-where
-    A: Aggregate<State: Send> + Sync,
-    S: Source,
-    C: Together<A::State>,
-{
+impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for Buckets<'_, A, T> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Buckets(work, arch, found, states) = self;
-        match work.source.values() {
-            Some(values) if work.aggregate.rejects_nan() => {
-                work.together(arch, found, values, states)
-            }
-            _ => {
-                for (first, points) in found.each() {
-                    states.push(work.bucket(arch, first, points));
-                }
-            }
+        let Buckets(reduce, arch, bounds, states) = self;
+        if reduce.aggregate.rejects_nan() {
+            return reduce.together(arch, bounds, states);
+        }
+        for bucket in 0..bounds.len() {
+            states.push(reduce.bucket(bounds.points(bucket)));
         }
     }
 }
 
-/// Computes the state of a chunk of a long bucket.
-struct Chunk<'a, A: Aggregate, S, C>(&'a Reduce<'a, A, S, C>, usize, Range<usize>);
+/// Computes the state of a range of numbers.
+struct OfRange<'a, A, T>(&'a Reduce<'a, A, T>, Range<usize>);
 
-impl<A, S, C> NullaryFnOnce for Chunk<'_, A, S, C>
-where
-    A: Aggregate<State: Send> + Sync,
-    S: Source,
-    C: Together<A::State>,
-{
+impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for OfRange<'_, A, T> {
     type Output = A::State;
 
     #[inline(always)]
     fn call(self) -> A::State {
-        self.0.state(self.1, self.2)
-    }
-}
-
-/// Writes the results of some states.
-struct Write<'a, S, O, C>(&'a [S], Vec<&'a mut [O]>, &'a C);
-
-impl<S, O, C: Columns<S, O>> NullaryFnOnce for Write<'_, S, O, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Write(states, results, columns) = self;
-        for (column, results) in results.into_iter().enumerate() {
-            columns.write(column, states, results);
-        }
+        self.0.state(self.1)
     }
 }

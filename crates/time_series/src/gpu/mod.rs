@@ -13,7 +13,7 @@ use gridstride_runtime::{Device, Result};
 use ndarray::Ix1;
 use time_series_kernels::{self as device_kernels, Absent, Aggregate};
 
-pub use kernels::HasKernels;
+use kernels::HasKernels;
 
 use self::pass::{Found, Pass};
 use self::percentiles::percentiles;
@@ -28,6 +28,7 @@ use super::input::{
 };
 use super::method::{self, Method};
 use super::options::{Duplicates, Nan, TimeBuckets};
+use super::values::with_values;
 use super::workspace::{Array, Points};
 use crate::MODULE;
 
@@ -38,18 +39,18 @@ struct Uploaded<V: Element> {
 }
 
 impl<V: Element> Uploaded<V> {
-    fn new(device: &Device, series: &Series<V>) -> Result<Uploaded<V>> {
+    fn new(device: &Device, series: &Series, values: &[V]) -> Result<Uploaded<V>> {
         let len = series.timestamps.len();
         let mut points = Points::allocate(device, len)?;
         points.timestamps.copy_from(&series.timestamps)?;
-        points.values.copy_from(&series.values)?;
+        points.values.copy_from(values)?;
         Ok(Uploaded {
             timestamps: DeviceArray::from_buffer(points.timestamps, Ix1(len))?,
             values: DeviceArray::from_buffer(points.values, Ix1(len))?,
         })
     }
 
-    fn series<'a>(&'a self, series: &'a Series<V>) -> DeviceSeries<'a, V> {
+    fn series<'a>(&'a self, series: &'a Series) -> DeviceSeries<'a, V> {
         DeviceSeries {
             operation: series.operation,
             options: &series.options,
@@ -62,17 +63,21 @@ impl<V: Element> Uploaded<V> {
 }
 
 /// As [`aggregate`], for points of the host, which are copied to a device.
-pub fn host<V: HasKernels>(device: &Device, series: &Series<V>) -> Result<DeviceAggregates> {
-    aggregate(&Uploaded::new(device, series)?.series(series))
+pub fn host(device: &Device, series: &Series) -> Result<DeviceAggregates> {
+    with_values!(&series.values, values => {
+        aggregate(&Uploaded::new(device, series, values)?.series(series))
+    })
 }
 
 /// As [`custom`], for points of the host, which are copied to a device.
-pub fn host_custom<V: HasKernels, A: Aggregate<Output: Element>>(
+pub fn host_custom<A: Aggregate<Output: Element>>(
     device: &Device,
     launches: &dyn Launches<A>,
-    series: &Series<V>,
+    series: &Series,
 ) -> Result<DeviceCustomAggregates<A::Output>> {
-    custom(launches, &Uploaded::new(device, series)?.series(series))
+    with_values!(&series.values, values => {
+        custom(launches, &Uploaded::new(device, series, values)?.series(series))
+    })
 }
 
 /// Aggregates series in the memory of a device.
@@ -280,7 +285,7 @@ pub fn round(rounding: DeviceRounding) -> Result<()> {
 }
 
 /// Counts the timestamps of one series of the host in each bucket.
-pub fn host_counts(device: &Device, series: &Series<()>) -> Result<DeviceBucketCounts> {
+pub fn host_counts(device: &Device, series: &Series) -> Result<DeviceBucketCounts> {
     counts(&DeviceTimestamps {
         operation: series.operation,
         floor: series.floor,

@@ -1,19 +1,19 @@
 //! A pass over all points.
 
-use cuda_std::{DeviceParam, DeviceSliceMut};
+use cuda_std::DeviceParam;
 use gridstride_runtime::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
 use gridstride_runtime::{Device, Result};
 use ndarray::Ix1;
 use time_series_kernels::{
-    self as kernels, Absent, Aggregate, Buckets, Columns, Join, Pieces, Points, REPORTS, Report,
-    Reports, State, Statistic, Sums, THREADS, TILE, TOTAL, Units,
+    self as kernels, Absent, Aggregate, Buckets, Columns, Pieces, Points, REPORTS, Report, Reports,
+    State, Statistic, Sums, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, HasPasses, Joins, Passes};
+use super::kernels::{HasKernels, HasPasses, Joins, Passes, Reduce};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
 use crate::MODULE;
-use crate::custom::{Launches, Step, Which};
+use crate::custom::{AnyPieces, LaunchCustom, Launches, Sizes, Step, ToResults, Which};
 use crate::device_offsets::DeviceOffsets;
 use crate::device_output::DeviceColumns;
 use crate::input::{out_of_order, without_label};
@@ -84,6 +84,16 @@ pub fn neighbours(columns: &[(usize, Statistic)]) -> usize {
     (0..columns.len()).take_while(is_next).count()
 }
 
+/// What a pass computes, and where it writes.
+pub enum Output<'a, V: 'static> {
+    /// Columns of statistics, from a state that has all of them.
+    Statistics(State, Columns),
+    /// A column of the numbers of points, by a kernel.
+    Counts(&'static Reduce<V, Sums>, Columns),
+    /// The results of a user-defined aggregate.
+    Custom(&'a dyn LaunchCustom<V>),
+}
+
 impl<V: HasKernels> Pass<'_, V> {
     /// Computes columns that are [neighbours].
     pub fn columns(
@@ -100,55 +110,13 @@ impl<V: HasKernels> Pass<'_, V> {
             places: Columns::places(&statistics),
             ddof: f64::from(options.ddof),
         };
-        with_smallest_state!(State::of(statistics), S => {
-            let reduce = match self.takes_differences {
-                true => <V as HasPasses<S>>::DIFFERENCES,
-                false => <V as HasPasses<S>>::VALUES,
-            };
-            self.library(reduce, <V as HasPasses<S>>::JOINS, columns)
-        })
-    }
-
-    /// Runs kernels of the library.
-    fn library<S: Copy + 'static>(
-        &self,
-        reduce: Passes<V, S>,
-        join: Joins<S>,
-        columns: Columns,
-    ) -> Result<Found>
-    where
-        Pieces<S>: DeviceParam,
-    {
-        let device = self.timeline.device();
-        // SAFETY: `run` keeps the kernels' contracts, and the columns have room for each bucket.
-        self.run::<S>(reduce.short.is_some(), |config, step| unsafe {
-            match step {
-                Step::Reduce(which, points, reports, buckets, states) => {
-                    let kernel = match which {
-                        Which::Short => reduce.short.unwrap_or(reduce.all),
-                        Which::All | Which::LeftOut => reduce.all,
-                    };
-                    let arguments = (points, reports, buckets, states, columns);
-                    device.launch(&MODULE, kernel, config, arguments)
-                }
-                Step::Join(which, units, states) => {
-                    let kernel = match which {
-                        Which::Short => join.short,
-                        Which::All | Which::LeftOut => join.all,
-                    };
-                    device.launch(&MODULE, kernel, config, (units, states, columns))
-                }
-            }
-        })
+        self.run(&Output::Statistics(State::of(statistics), columns))
     }
 
     /// Launches the kernels: again for tiles with long buckets, if the first launch left some out,
-    /// and for all tiles if some have not as many places as buckets.
-    fn run<S: Copy>(
-        &self,
-        has_short: bool,
-        launch: impl Fn(LaunchConfig, Step<V, S>) -> Result<()>,
-    ) -> Result<Found> {
+    /// and for all tiles if some have not as many places as buckets. The output has room for each
+    /// bucket.
+    fn run(&self, output: &Output<V>) -> Result<Found> {
         let timeline = self.timeline;
         let (device, room) = (timeline.device(), timeline.max_buckets);
         let needed_firsts = if self.needs_firsts { room } else { 0 };
@@ -158,13 +126,14 @@ impl<V: HasKernels> Pass<'_, V> {
             return Found::new(found, 0, false);
         }
         let mut of_tiles = Tiles::allocate(device, tiles)?;
-        let (_states, pieces) = allocate_pieces::<S>(device, tiles)?;
+        let sizes = self.sizes(output);
+        let (_states, pieces) = allocate_pieces(device, tiles, sizes.state)?;
         let len = timeline.timestamps.len();
-        let is_short = has_short && len > FEW && len / SHORT <= room;
+        let is_short = sizes.has_short && len > FEW && len / SHORT <= room;
         let first = if is_short { Which::Short } else { Which::All };
         let mut which = first;
         loop {
-            self.launch_once(which, &mut found, &mut of_tiles, pieces, &launch)?;
+            self.launch_once(which, output, &mut found, &mut of_tiles, pieces)?;
             let words = of_tiles.reports.first::<REPORTS>()?;
             check(timeline, &words)?;
             let has = |report: Report| words[report as usize] != 0;
@@ -183,22 +152,22 @@ impl<V: HasKernels> Pass<'_, V> {
     }
 
     /// Launches the first kernel once, and the second until all states are joined.
-    fn launch_once<S: Copy>(
+    fn launch_once(
         &self,
         which: Which,
+        output: &Output<V>,
         found: &mut Starts,
         of_tiles: &mut Tiles,
-        mut pieces: Pieces<S>,
-        launch: &impl Fn(LaunchConfig, Step<V, S>) -> Result<()>,
+        mut pieces: AnyPieces,
     ) -> Result<()> {
-        let timeline = self.timeline;
+        let (timeline, sizes) = (self.timeline, self.sizes(output));
         let device = timeline.device();
         let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
         if which != Which::LeftOut {
             of_tiles.reports.fill_zero()?;
         }
-        let config = LaunchConfig::new(tiles as u32, THREADS)
-            .with_shared_bytes(kernels::reduce_shared_bytes::<V, S>());
+        let config =
+            LaunchConfig::new(tiles as u32, THREADS).with_shared_bytes(sizes.reduce_shared);
         let points = Points {
             timestamps: timeline.timestamps.buffer().slice(),
             values: self.values.slice(),
@@ -216,10 +185,8 @@ impl<V: HasKernels> Pass<'_, V> {
         let reports = Reports {
             words: of_tiles.reports.slice_mut(),
         };
-        launch(
-            config,
-            Step::Reduce(which, points, reports, buckets, pieces),
-        )?;
+        let reduce = Step::Reduce(which, points, reports, buckets, pieces);
+        self.launch(output, config, reduce)?;
 
         let mut units = Units {
             places: buckets.places,
@@ -230,23 +197,103 @@ impl<V: HasKernels> Pass<'_, V> {
         };
         if which == Which::Short {
             let config = LaunchConfig::for_len(tiles, THREADS);
-            // `joined` is not used.
-            let joined = pieces;
-            return launch(config, Step::Join(which, units, Join { pieces, joined }));
+            // The second pieces are not used.
+            return self.launch(output, config, Step::Join(which, units, [pieces, pieces]));
         }
         let mut _states;
         loop {
             let blocks = units.count.div_ceil(THREADS);
-            let (joined_states, joined) = allocate_pieces(device, blocks as usize)?;
-            let config = LaunchConfig::new(blocks, THREADS)
-                .with_shared_bytes(kernels::join_shared_bytes::<S>());
-            launch(config, Step::Join(which, units, Join { pieces, joined }))?;
+            let (joined_states, joined) = allocate_pieces(device, blocks as usize, sizes.state)?;
+            let config = LaunchConfig::new(blocks, THREADS).with_shared_bytes(sizes.join_shared);
+            self.launch(output, config, Step::Join(which, units, [pieces, joined]))?;
             if blocks == 1 {
                 return Ok(());
             }
             units.tiles *= THREADS;
             units.count = blocks;
             (_states, pieces) = (joined_states, joined);
+        }
+    }
+
+    fn sizes(&self, output: &Output<V>) -> Sizes {
+        match output {
+            Output::Statistics(state, _) => with_smallest_state!(state, S => {
+                Sizes::of::<V, S>(self.passes::<S>().short.is_some())
+            }),
+            Output::Counts(..) => Sizes::of::<V, Sums>(false),
+            Output::Custom(custom) => custom.sizes(),
+        }
+    }
+
+    fn passes<S: 'static>(&self) -> Passes<V, S>
+    where
+        V: HasPasses<S>,
+    {
+        match self.takes_differences {
+            true => V::DIFFERENCES,
+            false => V::VALUES,
+        }
+    }
+
+    /// Launches a kernel for an output. [`run`](Self::run) keeps the kernels' contracts.
+    fn launch(&self, output: &Output<V>, config: LaunchConfig, step: Step<V>) -> Result<()> {
+        let device = self.timeline.device();
+        // SAFETY: the step has room for each bucket and for states of the size of the output's, and
+        // the output has room for each bucket. All buffers stay until the kernel has run.
+        unsafe {
+            match output {
+                Output::Statistics(state, columns) => with_smallest_state!(state, S => {
+                    let (passes, joins) = (self.passes::<S>(), <V as HasPasses<S>>::JOINS);
+                    launch(device, passes, joins, config, step, *columns)
+                }),
+                Output::Counts(kernel, columns) => {
+                    let passes = Passes {
+                        all: kernel,
+                        short: None,
+                    };
+                    let joins = <V as HasPasses<Sums>>::JOINS;
+                    launch(device, passes, joins, config, step, *columns)
+                }
+                Output::Custom(custom) => custom.launch(device, config, step),
+            }
+        }
+    }
+}
+
+/// Launches a kernel of the library.
+///
+/// # Safety
+/// As for the kernel, for states of type `S`.
+unsafe fn launch<V: HasKernels, S: Copy + 'static>(
+    device: &Device,
+    passes: Passes<V, S>,
+    joins: Joins<S>,
+    config: LaunchConfig,
+    step: Step<V>,
+    columns: Columns,
+) -> Result<()>
+where
+    Pieces<S>: DeviceParam,
+{
+    // SAFETY: by the contract of this function.
+    unsafe {
+        match step {
+            Step::Reduce(which, points, reports, buckets, pieces) => {
+                let kernel = match which {
+                    Which::Short => passes.short.unwrap_or(passes.all),
+                    Which::All | Which::LeftOut => passes.all,
+                };
+                let arguments = (points, reports, buckets, pieces.of(), columns);
+                device.launch(&MODULE, kernel, config, arguments)
+            }
+            Step::Join(which, units, pieces) => {
+                let kernel = match which {
+                    Which::Short => joins.short,
+                    Which::All | Which::LeftOut => joins.all,
+                };
+                let arguments = (units, AnyPieces::join(pieces), columns);
+                device.launch(&MODULE, kernel, config, arguments)
+            }
         }
     }
 }
@@ -259,11 +306,7 @@ impl Pass<'_, f32> {
             places: Columns::places(&[Statistic::Count]),
             ddof: 0.0,
         };
-        let reduce = Passes {
-            all: &kernels::counts,
-            short: None,
-        };
-        self.library(reduce, <f32 as HasPasses<Sums>>::JOINS, columns)
+        self.run(&Output::Counts(&kernels::counts, columns))
     }
 }
 
@@ -275,27 +318,23 @@ impl Pass<'_, f64> {
     ) -> Result<(Found, Buffer<A::Output>)> {
         let device = self.timeline.device();
         let mut results = Array::allocate(device, self.timeline.max_buckets)?.elements;
-        let to = results.slice_mut();
-        // SAFETY: `run` keeps the kernels' contracts, and the results have room for each bucket.
-        let found = self.run::<A::State>(false, |config, step| unsafe {
-            launches.launch(device, config, step, to)
-        })?;
+        let to_results = ToResults {
+            launches,
+            results: results.slice_mut(),
+        };
+        let found = self.run(&Output::Custom(&to_results))?;
         let results = results.truncated(found.starts.len());
         Ok((found, results))
     }
 }
 
-/// Allocates the states of `units` units of points.
-fn allocate_pieces<S: Copy>(device: &Device, units: usize) -> Result<(States, Pieces<S>)> {
-    let mut states = States::allocate(device, units, size_of::<S>())?;
-    let slice = |buffer: &mut Buffer<u64>| {
-        let address = buffer.slice_mut().as_mut_ptr().cast();
-        // SAFETY: memory for all units, aligned to 256 bytes; launches require that the memory lives until they end.
-        unsafe { DeviceSliceMut::from_raw_parts(address, units) }
-    };
-    let pieces = Pieces {
-        lead: slice(&mut states.lead),
-        trail: slice(&mut states.trail),
+/// Allocates the states of `units` units of points, of `size` bytes each.
+fn allocate_pieces(device: &Device, units: usize, size: usize) -> Result<(States, AnyPieces)> {
+    let mut states = States::allocate(device, units, size)?;
+    let pieces = AnyPieces {
+        lead: states.lead.slice_mut().as_mut_ptr(),
+        trail: states.trail.slice_mut().as_mut_ptr(),
+        units,
     };
     Ok((states, pieces))
 }

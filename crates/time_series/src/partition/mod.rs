@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gridstride_runtime::Result;
-use gridstride_runtime::device::{Element, collected};
+use gridstride_runtime::device::collected;
 use gridstride_runtime::partition::{Partition, bytes_of, equal_ranges, split_at_ranges};
 use ndarray::Axis;
 
@@ -21,19 +21,19 @@ use super::options::{Duplicates, Nan, Order, Singletons, TimeBuckets};
 use super::workspace::Work;
 
 /// Consecutive points of series that are aggregated on one device.
-pub struct SeriesPartition<'a, T: Clone> {
-    series: &'a Series<'a, T>,
+pub struct SeriesPartition<'a> {
+    series: &'a Series<'a>,
     work: Work,
     points: Range<usize>,
     /// All points in the order of time, once they have been split. The options are those of a
     /// partition: filling and dropping of buckets are left to the caller, since they depend on
     /// other partitions.
-    ordered: Option<Arc<Series<'a, T>>>,
+    ordered: Option<Arc<Series<'a>>>,
 }
 
-impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
+impl<'a> SeriesPartition<'a> {
     /// Returns a partition of all points.
-    pub fn new(series: &'a Series<'a, T>, work: Work) -> Self {
+    pub fn new(series: &'a Series<'a>, work: Work) -> Self {
         SeriesPartition {
             series,
             work,
@@ -49,7 +49,7 @@ impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
 
     /// Returns the points, for rates with the last value before them. Fails if they do not come
     /// behind those of the partition before.
-    pub fn series(&self) -> Result<Series<'_, T>> {
+    pub fn series(&self) -> Result<Series<'_>> {
         let Some(all) = &self.ordered else {
             return Ok(self.series.borrowed());
         };
@@ -72,7 +72,7 @@ impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
         Ok(Series {
             offsets: collected(offsets)?.into(),
             timestamps: all.timestamps[range.clone()].into(),
-            values: all.values[range].into(),
+            values: all.values.range(range),
             ..all.borrowed()
         })
     }
@@ -91,7 +91,7 @@ impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
     }
 
     /// Returns all points in the order of time, sorted if the options say so.
-    fn in_order(&self) -> Result<Series<'a, T>> {
+    fn in_order(&self) -> Result<Series<'a>> {
         let mut ordered = self.series.in_order()?;
         let methods = match self.work {
             Work::Methods => ordered.options.needed_methods(),
@@ -120,7 +120,7 @@ impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
     /// `at`, else behind it.
     ///
     /// If timestamps are not in order, the cut may be anywhere: [`series`](Self::series) finds out.
-    fn cut_near(&self, all: &Series<T>, start: usize, at: usize) -> Option<usize> {
+    fn cut_near(&self, all: &Series, start: usize, at: usize) -> Option<usize> {
         let (timestamps, offsets) = (&all.timestamps, &all.offsets);
         let series = series_of(offsets, at);
         let begin = offsets[series].max(start);
@@ -135,9 +135,12 @@ impl<'a, T: Element + PartialOrd> SeriesPartition<'a, T> {
     }
 }
 
-impl<T: Element + PartialOrd> Partition for SeriesPartition<'_, T> {
+impl Partition for SeriesPartition<'_> {
     fn bytes(&self) -> u64 {
-        (self.work).bytes::<T>(&self.series.options, self.points.len())
+        let Series {
+            options, values, ..
+        } = self.series;
+        self.work.bytes(options, values, self.points.len())
     }
 
     fn split(self, count: usize) -> Result<Vec<Self>> {
@@ -171,11 +174,10 @@ impl<T: Element + PartialOrd> Partition for SeriesPartition<'_, T> {
 
 /// Returns the first point that rates from `start` on need: the first of all points with the
 /// timestamp of the last value before `start`.
-fn first_of_rates<T: Element + PartialOrd>(points: &Series<T>, start: usize) -> usize {
+fn first_of_rates(points: &Series, start: usize) -> usize {
     let options = &points.options;
     let begin = points.offsets[series_of(&points.offsets, start)];
-    let is_nan = |value: &T| value.partial_cmp(value).is_none();
-    let counts = |index: usize| options.nan == Nan::Propagate || !is_nan(&points.values[index]);
+    let counts = |index: usize| options.nan == Nan::Propagate || !points.values.is_nan(index);
     let mut first = start;
     while first > begin {
         let (last, timestamp) = (first - 1, points.timestamps[first - 1]);

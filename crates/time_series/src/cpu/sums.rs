@@ -1,46 +1,18 @@
-//! States of several buckets that take values together.
+//! Sums of several buckets that take values together.
 
 use gridstride_runtime::Real;
 use pulp::Arch;
-use time_series_kernels::{Moments, Statistics, Summary, Sums};
+use time_series_kernels::Sums;
 
 /// Buckets that are reduced together: the `f64` of a vector of AVX2.
 pub const TOGETHER: usize = 4;
 
-/// How several buckets with the same number of values are reduced.
-pub trait Together<S>: Sync {
-    /// Returns the states of the buckets' values, if there is a faster way than to push one value
-    /// after the other. The states have the same bits.
-    #[inline(always)]
-    fn states<T: Real>(&self, _arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[S; TOGETHER]> {
-        None
-    }
-}
-
-/// The library's own states, as the CPU computes them.
-pub trait CpuState: Statistics + Send + 'static {
-    /// As [`Together::states`].
-    #[inline(always)]
-    fn together<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Self; TOGETHER]> {
-        None
-    }
-}
-
-impl CpuState for Summary {}
-impl CpuState for Moments {}
-
-impl CpuState for Sums {
-    #[inline(always)]
-    fn together<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
-        sums(arch, values)
-    }
-}
-
-/// Adds the values of the buckets in vectors, one value of each bucket in a vector: the compiler
-/// makes none of values from four places.
+/// Adds the values of buckets with the same number of values in vectors, one value of each bucket in a
+/// vector: the compiler makes none of values from four places. Returns the states that pushing one
+/// value after the other makes, or `None` where that is not slower.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+pub fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
     use super::prefetch::{STEP, prefetch};
     use pulp::f64x4;
     use time_series_kernels::ExactSum;
@@ -83,12 +55,14 @@ fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn sums<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+pub fn sums<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
     None
 }
 
 #[cfg(test)]
 mod tests {
+    use time_series_kernels::Statistics;
+
     use super::*;
 
     /// Values of several buckets give the states that the values of each give one after the other.

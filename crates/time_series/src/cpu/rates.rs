@@ -1,0 +1,235 @@
+//! Rates: the differences of values to the values before them.
+
+use std::hint::cold_path;
+use std::ops::Range;
+
+use gridstride_runtime::device::{reserve, zeroed};
+use gridstride_runtime::parallel;
+use gridstride_runtime::{Number, Real, Result};
+use pulp::{Arch, NullaryFnOnce};
+use time_series_kernels::{StatesOf, Statistics};
+
+use super::buckets::Found;
+use super::reduce::{Numbers, Reduce, merged};
+use crate::input::Series;
+use crate::options::Nan;
+use crate::timeline::CHUNK;
+use crate::values::with_values;
+
+/// The least points whose rates are computed together, if all have one: few enough for the fastest
+/// cache.
+const BLOCK: usize = 1 << 10;
+
+/// The differences after which [`Differences`] looks for NaN.
+const PIECE: usize = 64;
+
+/// The rates of points.
+pub struct Rates<'a> {
+    pub points: &'a Series<'a>,
+    skips_nan: bool,
+    /// For values without NaN, one more than the index of the last point before each chunk whose
+    /// value is not skipped, of any series, so that searches stay within a chunk.
+    before_chunks: Vec<usize>,
+}
+
+/// The rates of some points, one after the other.
+#[derive(Clone)]
+pub struct Iter<'a, T> {
+    values: std::slice::Iter<'a, T>,
+    skips_nan: bool,
+    /// The last value before the rest of the values.
+    pub before: Option<f64>,
+}
+
+impl<T: Real> Iterator for Iter<'_, T> {
+    type Item = f64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<f64> {
+        for value in &mut self.values {
+            let value = value.to_f64();
+            if value.is_nan() && self.skips_nan {
+                continue;
+            }
+            if let Some(before) = self.before.replace(value) {
+                return Some(value - before);
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Rates<'a> {
+    pub fn new(points: &'a Series) -> Result<Self> {
+        let skips_nan = points.options.nan == Nan::Skip;
+        let chunks = match skips_nan {
+            true => points.timestamps.len().div_ceil(CHUNK),
+            false => 0,
+        };
+        let mut before_chunks = zeroed(chunks)?;
+        if let Some((_, after_first)) = before_chunks.split_first_mut() {
+            parallel::each(after_first.iter_mut().enumerate(), |(chunk, end)| {
+                let range = parallel::chunk(chunk, CHUNK, points.timestamps.len());
+                *end = last_number(points, range).map_or(0, |last| last + 1);
+            });
+        }
+        let mut last = 0;
+        for end in &mut before_chunks {
+            last = last.max(*end);
+            *end = last;
+        }
+        Ok(Rates {
+            points,
+            skips_nan,
+            before_chunks,
+        })
+    }
+
+    /// Returns the last value before a point of a series that begins at `first`.
+    pub fn before(&self, first: usize, point: usize) -> Option<f64> {
+        if point == first {
+            return None;
+        }
+        let last = if !self.skips_nan {
+            Some(point - 1)
+        } else {
+            let start = (point / CHUNK * CHUNK).max(first);
+            last_number(self.points, start..point).or_else(|| {
+                let end = *self.before_chunks.get(point / CHUNK)?;
+                (end > first && start > first).then(|| end - 1)
+            })
+        };
+        last.map(|last| with_values!(&self.points.values, values => values[last].to_f64()))
+    }
+
+    /// Returns the rates of values that follow the value `before`.
+    #[inline(always)]
+    pub fn iter<'b, T>(&self, values: &'b [T], before: Option<f64>) -> Iter<'b, T> {
+        Iter {
+            values: values.iter(),
+            skips_nan: self.skips_nan,
+            before,
+        }
+    }
+
+    /// Appends the states of the rates of buckets.
+    pub fn reduce<S: Statistics + Send + 'static>(
+        &self,
+        found: &Found,
+        rates: &mut Vec<f64>,
+        states: &mut Vec<S>,
+    ) -> Result<()> {
+        reserve(states, found.len())?;
+        // Only the last bucket can be larger than a chunk, since all begin in the same.
+        let (others, last) = found.split_last();
+        let is_long = last.len() > CHUNK;
+        for block in if is_long { &others } else { found }.blocks(BLOCK) {
+            if self.differences(&block, rates)? {
+                let numbers = Numbers {
+                    // Any, since statistics do not look at them.
+                    timestamps: &self.points.timestamps,
+                    numbers: rates,
+                    skips_nan: false,
+                };
+                let aggregate = &StatesOf::<S>::NEW;
+                Reduce { aggregate, numbers }.buckets(block.bounds().rebased(), states)?;
+            } else {
+                with_values!(&self.points.values, values => {
+                    Arch::new().dispatch(OneByOne(self, values, &block, states));
+                });
+            }
+        }
+        if is_long {
+            states.push(merged(&StatesOf::<S>::NEW, last, &|points| {
+                let mut state = Vec::new();
+                let firsts = [points.start as u32];
+                self.reduce(
+                    &found.part(&firsts, points.end),
+                    &mut Vec::new(),
+                    &mut state,
+                )?;
+                Ok(state[0])
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Writes the differences of the values of buckets to the values before them, if all points
+    /// have a rate.
+    fn differences(&self, found: &Found, rates: &mut Vec<f64>) -> Result<bool> {
+        let (series, points) = (found.first_series(), found.bounds().all());
+        if points.start == series.start || points.end > series.end {
+            return Ok(false);
+        }
+        rates.clear();
+        reserve(rates, points.len())?;
+        Ok(with_values!(&self.points.values, values => {
+            Arch::new().dispatch(Differences(&values[points.start - 1..points.end], rates))
+        }))
+    }
+}
+
+/// Returns the last of some points whose value is a number.
+fn last_number(points: &Series, range: Range<usize>) -> Option<usize> {
+    let start = range.start;
+    let last = with_values!(&points.values, values => {
+        values[range].iter().rposition(|value| !value.is_nan())
+    });
+    last.map(|last| start + last)
+}
+
+/// Appends the differences of neighbours, and returns whether all are numbers.
+struct Differences<'a, T>(&'a [T], &'a mut Vec<f64>);
+
+impl<T: Real> NullaryFnOnce for Differences<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        let Differences(values, rates) = self;
+        let mut pieces = values[1..].chunks(PIECE).zip(values.chunks(PIECE));
+        pieces.all(|(later, earlier)| {
+            let (count, pairs) = (rates.len(), later.iter().zip(earlier));
+            rates.extend(pairs.map(|(later, earlier)| later.to_f64() - earlier.to_f64()));
+            // Without a branch, so that the loop is vectorized.
+            let numbers = rates[count..].iter().map(|rate| u64::from(rate.is_nan()));
+            numbers.fold(0, |any, is_nan| any | is_nan) == 0
+        })
+    }
+}
+
+/// Appends the states of the rates of buckets, some of whose points have none.
+struct OneByOne<'a, T, S>(&'a Rates<'a>, &'a [T], &'a Found<'a>, &'a mut Vec<S>);
+
+impl<T: Real, S: Statistics> NullaryFnOnce for OneByOne<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let OneByOne(rates, values, found, states) = self;
+        let mut before = None;
+        for (bucket, (first, points)) in found.each().enumerate() {
+            if bucket == 0 || points.start == first {
+                before = rates.before(first, points.start);
+            }
+            let all = rates.iter(&values[points], before);
+            let (mut first, mut rest) = (all.clone(), all.clone());
+            let mut state = S::empty_near(first.next().unwrap_or(f64::NAN));
+            for rate in &mut rest {
+                state = state.push(rate);
+            }
+            if !state.is_valid() {
+                cold_path();
+                state = careful(all);
+            }
+            states.push(state);
+            before = rest.before;
+        }
+    }
+}
+
+/// Returns the state of any rates.
+#[inline(never)]
+fn careful<S: Statistics>(rates: Iter<impl Real>) -> S {
+    rates.fold(S::EMPTY, S::push_carefully)
+}

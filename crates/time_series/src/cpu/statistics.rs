@@ -1,0 +1,129 @@
+//! Columns of statistics.
+
+use std::any::Any;
+
+use gridstride_runtime::Result;
+use gridstride_runtime::parallel::{Scratch, Slots};
+use pulp::{Arch, NullaryFnOnce};
+use time_series_kernels::{State, StatesOf, Statistic, Statistics, for_each_statistic};
+
+use super::Source;
+use super::buckets::{Found, Visit};
+use super::reduce::{Numbers, Reduce};
+use crate::states::with_smallest_state;
+use crate::values::with_values;
+
+/// Computes a column for each statistic, from the smallest states that have all of them.
+pub struct StatisticsOf<'a> {
+    source: &'a Source<'a>,
+    statistics: &'a [(usize, Statistic)],
+    ddof: f64,
+    /// The results of the buckets of each chunk.
+    columns: Slots<Vec<&'a mut [f64]>>,
+    memory: Scratch<Memory>,
+}
+
+/// Memory that a thread reuses.
+#[derive(Default)]
+struct Memory {
+    /// A vector of states.
+    states: Option<Box<dyn Any + Send>>,
+    rates: Vec<f64>,
+}
+
+impl<'a> StatisticsOf<'a> {
+    pub fn new(
+        source: &'a Source,
+        statistics: &'a [(usize, Statistic)],
+        ddof: f64,
+        columns: Slots<Vec<&'a mut [f64]>>,
+    ) -> StatisticsOf<'a> {
+        StatisticsOf {
+            source,
+            statistics,
+            ddof,
+            columns,
+            memory: Scratch::new(),
+        }
+    }
+
+    fn write<S: Statistics + Send + 'static>(
+        &self,
+        found: &Found,
+        columns: Vec<&mut [f64]>,
+        memory: &mut Memory,
+    ) -> Result<()> {
+        let states = memory
+            .states
+            .get_or_insert_with(|| Box::new(Vec::<S>::new()));
+        let states = states.downcast_mut::<Vec<S>>();
+        let states = states.expect("a visitor has the same statistics each time");
+        states.clear();
+        match self.source {
+            Source::Values(points, skips_nan) => with_values!(&points.values, values => Reduce {
+                aggregate: &StatesOf::<S>::NEW,
+                numbers: Numbers {
+                    timestamps: &points.timestamps,
+                    numbers: values,
+                    skips_nan: *skips_nan,
+                },
+            }
+            .buckets(found.bounds(), states))?,
+            Source::Rates(rates) => rates.reduce(found, &mut memory.rates, states)?,
+        }
+        Arch::new().dispatch(Write {
+            states,
+            statistics: self.statistics,
+            ddof: self.ddof,
+            columns,
+        });
+        Ok(())
+    }
+}
+
+impl Visit for StatisticsOf<'_> {
+    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+        if self.statistics.is_empty() {
+            return Ok(());
+        }
+        let columns = self.columns.take(chunk);
+        let state = State::of(self.statistics.iter().map(|&(_, statistic)| statistic));
+        self.memory.with(
+            |memory| with_smallest_state!(state, S => self.write::<S>(found, columns, memory)),
+        )
+    }
+}
+
+/// Writes the statistics of states to columns.
+struct Write<'a, S> {
+    states: &'a [S],
+    statistics: &'a [(usize, Statistic)],
+    ddof: f64,
+    columns: Vec<&'a mut [f64]>,
+}
+
+impl<S: Statistics> NullaryFnOnce for Write<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (results, &(_, statistic)) in self.columns.into_iter().zip(self.statistics) {
+            let results = results.iter_mut().zip(self.states);
+            // One loop for each statistic, so that no loop chooses among statistics.
+            macro_rules! write {
+                ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
+                    match statistic {$(
+                        Statistic::$name if S::has(Statistic::$name) => {
+                            for (result, state) in results {
+                                *result = state.statistic(Statistic::$name, self.ddof);
+                            }
+                        }
+                    )*
+                        _ => unreachable!("the states have all statistics"),
+                    }
+                };
+            }
+            for_each_statistic!(write);
+        }
+    }
+}
