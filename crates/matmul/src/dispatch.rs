@@ -9,7 +9,7 @@ use matmul_kernels::{f32_of_f64, f64_of_f32};
 
 use super::element::{CastTo, Dispatch, HostProduct, ResidentProduct};
 use super::options::MatMul;
-use super::{cpu, gpu};
+use super::{cpu, gpu, input};
 
 macro_rules! dispatch {
     ($($type:ident to $c:ident by $cpu:ident;)*) => {$(
@@ -24,6 +24,7 @@ macro_rules! dispatch {
                     cpu::scale(product.beta, product.c);
                     return Ok(());
                 }
+                input::require_instructions(devices, options.instructions)?;
                 let parts = partition::run(devices, operation, product, |device, product| {
                     let product: HostProduct<$type, $c> = product.reborrow();
                     match device.kind() {
@@ -55,6 +56,7 @@ macro_rules! dispatch {
                         gpu::scale::<$type, $c>(product)
                     }
                     _ => {
+                        input::require_instructions(slice::from_ref(device), options.instructions)?;
                         product.sizes.require_kernels(product.operation)?;
                         gpu::device(options, product)
                     }

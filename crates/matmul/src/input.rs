@@ -8,6 +8,8 @@ use ndarray::{
 
 use num_traits::Zero;
 
+use super::options::Instructions;
+
 /// The sizes of a batch of products: C is batch × m × n, summed over k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -50,6 +52,22 @@ impl Sizes {
         }
         Ok(())
     }
+}
+
+/// Checks that devices have the instructions, before anything is copied.
+pub fn require_instructions(devices: &[Device], asked: Instructions) -> Result<()> {
+    for device in devices {
+        let (major, minor) = device.compute_capability();
+        if asked.allowed((major, minor)).is_empty() {
+            let reason = format!(
+                "its compute capability {major}.{minor} lacks the instructions {asked:?}: take \
+                 Instructions::Auto"
+            );
+            let device = device.to_string();
+            return Err(Error::Unavailable { device, reason });
+        }
+    }
+    Ok(())
 }
 
 impl<T, S: Copy, C> Product<'_, T, S, C> {

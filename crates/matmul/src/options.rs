@@ -1,5 +1,7 @@
 //! The options of a multiplication.
 
+use std::ops::RangeInclusive;
+
 gridstride_runtime::choice! {
     /// The precision of products of `f32`. Other types have only one precision.
     pub enum Precision("precision"), default Full {
@@ -66,6 +68,29 @@ gridstride_runtime::choice! {
     }
 }
 
+impl Instructions {
+    /// Returns the instructions among which the model chooses; if the GPU has no room for their
+    /// kernels, it chooses among the next. There are none if the compute capability lacks these.
+    pub(super) fn allowed(
+        self,
+        compute_capability: (u32, u32),
+    ) -> Vec<RangeInclusive<Instructions>> {
+        use Instructions::{Auto, Fma, Warp, WarpGroup};
+
+        let best = match compute_capability {
+            (9, 0) => WarpGroup,
+            capability if capability >= (8, 0) => Warp,
+            _ => Fma,
+        };
+        match self {
+            Auto if best == Fma => vec![Fma..=Fma],
+            Auto => vec![Warp..=best, Fma..=Fma],
+            asked if asked <= best => vec![asked..=asked],
+            _ => vec![],
+        }
+    }
+}
+
 /// A configurable matrix multiplication. [`matmul()`](super::matmul()) and [`gemm`](super::gemm)
 /// use the defaults.
 ///
@@ -107,5 +132,21 @@ impl MatMul {
             instructions,
             ..self
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_those_of_the_capability() {
+        use Instructions::{Auto, Fma, Warp, WarpGroup};
+
+        assert_eq!(Auto.allowed((9, 0)), [Warp..=WarpGroup, Fma..=Fma]);
+        assert_eq!(Auto.allowed((10, 0)), [Warp..=Warp, Fma..=Fma]);
+        assert_eq!(Auto.allowed((7, 5)), [Fma..=Fma]);
+        assert_eq!(Warp.allowed((7, 5)), []);
+        assert_eq!(Fma.allowed((9, 0)), [Fma..=Fma]);
     }
 }

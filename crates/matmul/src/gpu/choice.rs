@@ -75,7 +75,6 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::gpu::tuning::instructions;
     use crate::options::{Instructions, Precision};
 
     /// Compute capability, multiprocessors, and kilobytes of shared memory of a block: T4, A100,
@@ -132,12 +131,11 @@ mod tests {
                     stride_batch: length * length,
                 };
                 let (a, b) = (factor(length, 1), factor(1, length));
-                let choice = (instructions(Instructions::Auto, capability).into_iter()).find_map(
-                    |allowed| {
+                let choice =
+                    (Instructions::Auto.allowed(capability).into_iter()).find_map(|allowed| {
                         let families = T::KERNELS.families(precision, allowed);
                         choose(families, &gpu, sizes, &a, &b)
-                    },
-                );
+                    });
                 let (major, minor) = capability;
                 write!(table, "{name} {major}.{minor} {batch}x{size}: ").unwrap();
                 match choice {

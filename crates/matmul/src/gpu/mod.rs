@@ -17,7 +17,7 @@ mod vector;
 use std::ops::RangeInclusive;
 
 use cuda_std::DeviceSliceMut;
-use gridstride_runtime::{Device, Error, Result};
+use gridstride_runtime::{Error, Result};
 use matmul_kernels::Factor;
 use num_traits::Zero;
 
@@ -125,26 +125,17 @@ pub fn scale<T: HasKernels, C: OutputOf<T>>(product: ResidentProduct<T, C>) -> R
 /// # Safety
 /// The factors and C are of the device and have these sizes, and nothing else uses C.
 unsafe fn compute<T: HasKernels>(job: &Job<T>) -> Result<()> {
-    let asked = job.options.instructions;
     let capability = job.device.compute_capability();
-    let allowed = tuning::instructions(asked, capability);
-    if allowed.is_empty() {
-        let (major, minor) = capability;
-        return Err(unavailable(
-            job.device,
-            &format!("its compute capability {major}.{minor} lacks the instructions {asked:?}"),
-        ));
-    }
-    for allowed in allowed {
+    for allowed in job.options.instructions.allowed(capability) {
         // SAFETY: by the contract of this function, the factors and C are of the device and have the sizes.
         if unsafe { compute_by(*job, allowed)? } {
             return Ok(());
         }
     }
-    Err(unavailable(
-        job.device,
-        "no kernel multiplies matrices of this type and these strides",
-    ))
+    Err(Error::Unavailable {
+        device: job.device.to_string(),
+        reason: "no kernel multiplies matrices of this type and these strides".into(),
+    })
 }
 
 /// Computes the job by one of these instructions; `false` if the device has no room for the kernels.
@@ -215,9 +206,4 @@ unsafe fn compute_by<T: HasKernels>(
     // SAFETY: by the contract of this function, C has the size of the product; A and B are copies
     // of the same sizes.
     unsafe { compute_by(wide, allowed) }
-}
-
-fn unavailable(device: &Device, reason: &str) -> Error {
-    let (device, reason) = (device.to_string(), reason.into());
-    Error::Unavailable { device, reason }
 }

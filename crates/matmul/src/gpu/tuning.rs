@@ -5,13 +5,11 @@
 //! the speed of memory.
 
 use std::cmp::Ordering;
-use std::ops::RangeInclusive;
 
 use gridstride_runtime::Device;
 use matmul_kernels::{Launch, Pattern, Tile};
 
 use crate::input::Sizes;
-use crate::options::Instructions;
 
 /// Arithmetic units of a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,27 +228,6 @@ impl Cut {
     }
 }
 
-/// Returns the instructions among which the model chooses; if the GPU has no room for their kernels,
-/// it chooses among the next. There are none if the compute capability lacks those `asked` for.
-pub fn instructions(
-    asked: Instructions,
-    compute_capability: (u32, u32),
-) -> Vec<RangeInclusive<Instructions>> {
-    use Instructions::{Auto, Fma, Warp, WarpGroup};
-
-    let best = match compute_capability {
-        (9, 0) => WarpGroup,
-        capability if capability >= (8, 0) => Warp,
-        _ => Fma,
-    };
-    match asked {
-        Auto if best == Fma => vec![Fma..=Fma],
-        Auto => vec![Warp..=best, Fma..=Fma],
-        asked if asked <= best => vec![asked..=asked],
-        _ => vec![],
-    }
-}
-
 /// The fewest bytes of A, B and C whose copies overlap with kernels. The bus takes 0.6 ms for them,
 /// an H200 about 0.2 ms to start the work of all panels.
 const OVERLAPPED_BYTES: f64 = 32.0 * 1048576.0;
@@ -352,16 +329,5 @@ mod tests {
             ..sizes_of(4096, 4096, 4096)
         };
         assert_eq!(super::panels(batch, [4; 2]), None);
-    }
-
-    #[test]
-    fn instructions_are_those_of_the_capability() {
-        use Instructions::{Auto, Fma, Warp, WarpGroup};
-
-        assert_eq!(instructions(Auto, (9, 0)), [Warp..=WarpGroup, Fma..=Fma]);
-        assert_eq!(instructions(Auto, (10, 0)), [Warp..=Warp, Fma..=Fma]);
-        assert_eq!(instructions(Auto, (7, 5)), [Fma..=Fma]);
-        assert_eq!(instructions(Warp, (7, 5)), []);
-        assert_eq!(instructions(Fma, (9, 0)), [Fma..=Fma]);
     }
 }
