@@ -121,6 +121,11 @@ fn aggregate_by<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         result: size_of::<A::Output>(),
         cuts_buckets,
     };
+    for device in devices {
+        if device.kind() != DeviceKind::Cpu {
+            custom.launches(device)?;
+        }
+    }
     let whole = SeriesPartition::new(series, work);
     let found = run(devices, series.operation, whole, |device, part| {
         let points = part.series()?;

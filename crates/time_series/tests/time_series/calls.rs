@@ -8,6 +8,7 @@ use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuda_std::warp::WarpValue;
+use gridstride::device::DeviceKind;
 use gridstride::time_series::{
     Aggregate, Custom, Duplicates, Fill, Fills, Method, Nan, Order, Point, Singletons, TimeBuckets,
     aggregate, bucket_counts, bucket_counts_device, round_timestamps, round_timestamps_device,
@@ -673,6 +674,21 @@ fn aggregates_of_ones_own() {
     let skipped = span(Nan::Skip);
     assert!(skipped.results()[0].is_nan());
     assert_eq!(skipped.results().slice(s![1..]), expected.slice(s![1..]));
+}
+
+#[test]
+fn aggregates_without_kernels_are_refused_before_points_are_read() {
+    for device in devices()
+        .iter()
+        .filter(|device| device.kind() != DeviceKind::Cpu)
+    {
+        let (timestamps, values) = (array![2i64, 1], array![0.0, 0.0]);
+        let devices = [Device::cpu(), device.clone()];
+        let points = (timestamps.view(), values.view());
+        let found =
+            TimeBuckets::every(1).custom(&devices[..], &Custom::new(Span), points.0, points.1);
+        assert_error!(found, Error::Unavailable { reason, .. } if reason.contains("Custom::with_kernels"));
+    }
 }
 
 #[test]
