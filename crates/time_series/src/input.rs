@@ -43,15 +43,15 @@ impl<'a> Series<'a> {
         Ok(Series { values, ..series })
     }
 
-    /// As [`new`](Self::new), for a number of values that are not there.
+    /// As [`new`](Self::new), but leaves out the values: checks only how many there are.
     pub fn without_values(
         operation: &'static str,
         options: &'a TimeBuckets,
         offsets: &'a [usize],
         timestamps: ArrayView1<'a, i64>,
-        values: usize,
+        value_count: usize,
     ) -> Result<Series<'a>> {
-        let lengths = [timestamps.len(), values];
+        let lengths = [timestamps.len(), value_count];
         Ok(Series {
             operation,
             options: Cow::Borrowed(options),
@@ -74,7 +74,7 @@ impl<'a> Series<'a> {
             floor: self.floor,
             offsets: Cow::Borrowed(&self.offsets),
             timestamps: Cow::Borrowed(&self.timestamps),
-            values: self.values.borrowed(),
+            values: self.values.range(0..self.timestamps.len()),
         }
     }
 }
@@ -118,7 +118,7 @@ impl<'a, T: Element> DeviceSeries<'a, T> {
     }
 }
 
-impl<'a, T: Element + HostValue> DeviceSeries<'a, T> {
+impl<'a, T: HostValue> DeviceSeries<'a, T> {
     /// Copies the series to the host.
     pub fn download(&self) -> Result<Series<'a>> {
         Ok(Series {

@@ -8,7 +8,7 @@ use gridstride_runtime::{Result, parallel};
 use super::input::{Series, require_labels};
 use super::options::Order;
 use super::timeline::{CHUNK, Timeline};
-use super::values::Values;
+use super::values::{HostValue, Values, with_values};
 
 /// The bit to flip so that unsigned numbers have the order of timestamps.
 const SIGN: u64 = 1 << 63;
@@ -40,11 +40,7 @@ impl Series<'_> {
         parallel::each(pairs.chunks_mut(CHUNK).enumerate(), |(chunk, pairs)| {
             let points = parallel::chunk(chunk, CHUNK, self.timestamps.len());
             let timestamps = &self.timestamps[points.clone()];
-            match &self.values.range(points) {
-                Values::F32(values) => pair(pairs, timestamps, values),
-                Values::F64(values) => pair(pairs, timestamps, values),
-                Values::None => pair(pairs, timestamps, timestamps),
-            }
+            with_values!(&self.values, values => pair(pairs, timestamps, &values[points]));
         });
         room_to_sort(&pairs)?;
         let mut rest = &mut pairs[..];
@@ -57,24 +53,15 @@ impl Series<'_> {
             parallel::sort_pairs_by_bits(series, 0..u64::BITS);
             Ok(())
         })?;
-        let timestamps;
-        (timestamps, self.values) = match self.values {
-            Values::F32(_) => {
-                let (timestamps, values) = unpaired(&pairs)?;
-                (timestamps, Values::F32(Cow::Owned(values)))
-            }
-            Values::F64(_) => {
-                let (timestamps, values) = unpaired(&pairs)?;
-                (timestamps, Values::F64(Cow::Owned(values)))
-            }
-            Values::None => (unpaired::<i64>(&pairs)?.0, Values::None),
-        };
+        let (timestamps, values) =
+            with_values!(&self.values, values => unpaired_like(&pairs, values)?);
         self.timestamps = Cow::Owned(timestamps);
+        self.values = values;
         Ok(())
     }
 }
 
-/// Writes the keys of timestamps, and the bits of values.
+/// Writes a pair for each point: the key of its timestamp, and the bits of its value.
 fn pair<T: Element>(pairs: &mut [[u64; 2]], timestamps: &[i64], values: &[T]) {
     let points = timestamps.iter().zip(values);
     for (pair, (&timestamp, &value)) in pairs.iter_mut().zip(points) {
@@ -82,8 +69,11 @@ fn pair<T: Element>(pairs: &mut [[u64; 2]], timestamps: &[i64], values: &[T]) {
     }
 }
 
-/// Returns the timestamps and values of pairs.
-fn unpaired<T: Element>(pairs: &[[u64; 2]]) -> Result<(Vec<i64>, Vec<T>)> {
+/// Returns the timestamps and values of pairs. The values have the type of `_like`.
+fn unpaired_like<T: HostValue>(
+    pairs: &[[u64; 2]],
+    _like: &[T],
+) -> Result<(Vec<i64>, Values<'static>)> {
     let mut timestamps = zeroed_lazily(pairs.len())?;
     let mut values = zeroed_lazily(pairs.len())?;
     let chunks = timestamps.chunks_mut(CHUNK).zip(values.chunks_mut(CHUNK));
@@ -94,7 +84,7 @@ fn unpaired<T: Element>(pairs: &[[u64; 2]]) -> Result<(Vec<i64>, Vec<T>)> {
             (*timestamp, *value) = ((key ^ SIGN) as i64, from_bits(bits));
         }
     });
-    Ok((timestamps, values))
+    Ok((timestamps, T::values(values.into())))
 }
 
 /// Returns the bits of a value of at most 8 bytes.

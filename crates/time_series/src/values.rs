@@ -1,7 +1,9 @@
-//! Values on the host, of either type.
+//! Values on the host, as `f32` or `f64`.
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+use gridstride_runtime::device::Element;
 
 /// The values of points on the host. An enum, not a parameter, so that only loops over values are
 /// compiled for each type.
@@ -9,25 +11,25 @@ use std::ops::Range;
 pub enum Values<'a> {
     F32(Cow<'a, [f32]>),
     F64(Cow<'a, [f64]>),
-    /// Of calls for timestamps alone.
+    /// The call takes timestamps alone.
     None,
 }
 
-/// Evaluates an expression with a name for the values of either type.
+/// Evaluates an expression that is compiled for each type of values, with a name for the values.
 macro_rules! with_values {
     ($values:expr, $name:ident => $result:expr) => {
         match $values {
             $crate::values::Values::F32($name) => $result,
             $crate::values::Values::F64($name) => $result,
-            $crate::values::Values::None => unreachable!("only calls with values look at them"),
+            $crate::values::Values::None => unreachable!("a call that reads values has them"),
         }
     };
 }
 pub(crate) use with_values;
 
 /// A type of values on the host.
-pub trait HostValue: Clone {
-    /// Returns values of any type.
+pub trait HostValue: Element {
+    /// Wraps values of this type.
     fn values(values: Cow<'_, [Self]>) -> Values<'_>;
 }
 
@@ -44,14 +46,6 @@ impl HostValue for f64 {
 }
 
 impl Values<'_> {
-    pub fn borrowed(&self) -> Values<'_> {
-        match self {
-            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
-            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
-            Values::None => Values::None,
-        }
-    }
-
     /// Returns the values of a range of points.
     pub fn range(&self, points: Range<usize>) -> Values<'_> {
         match self {

@@ -83,7 +83,7 @@ workspace! {
 pub enum Work {
     /// The methods of the options.
     Methods,
-    /// A user-defined aggregate with states and results of so many bytes.
+    /// A user-defined aggregate, with the bytes of a state and of a result.
     Custom {
         state: usize,
         result: usize,

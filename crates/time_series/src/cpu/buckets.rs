@@ -1,4 +1,4 @@
-//! Where buckets begin.
+//! Finding buckets, and visiting them chunk by chunk.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use gridstride_runtime::parallel::{self, Slots};
 use pulp::{Arch, NullaryFnOnce};
 
 use super::prefetch::prefetch_for_later;
-use super::sums::TOGETHER;
+use super::sums::GROUP;
 use crate::input::series_of;
 use crate::timeline::Timeline;
 use crate::values::Values;
@@ -21,19 +21,20 @@ pub struct Buckets {
     pub starts: Vec<i64>,
     /// The index of each bucket's first point, and at the end the number of points.
     pub firsts: Vec<u32>,
-    /// The number of buckets that begin before each chunk of points, and at the end that of all.
+    /// The number of buckets that begin before each chunk of points, and at the end the number of
+    /// buckets.
     chunks: Vec<usize>,
 }
 
 /// Work on the buckets that begin in a chunk of points.
 pub trait Visit: Sync {
     /// Does the work. There is at least one bucket.
-    fn visit(&self, chunk: usize, found: &Found) -> Result<()>;
+    fn visit(&self, chunk: usize, buckets: &BucketSlice) -> Result<()>;
 }
 
-/// No work.
+/// Visits no bucket.
 impl Visit for () {
-    fn visit(&self, _: usize, _: &Found) -> Result<()> {
+    fn visit(&self, _: usize, _: &BucketSlice) -> Result<()> {
         Ok(())
     }
 }
@@ -42,8 +43,8 @@ impl Visit for () {
 pub struct Columns<O>(Vec<Vec<O>>);
 
 impl<O: Element> Columns<O> {
-    /// Returns columns with these numbers of elements for chunks. There may be far fewer buckets than
-    /// room: pages take memory only when they are written to.
+    /// Returns `count` columns with room for this number of buckets of each chunk. Most of the room
+    /// may stay unused: pages take memory only when they are written to.
     pub fn new(count: usize, rooms: &[usize]) -> Result<Columns<O>> {
         let room = rooms.iter().sum();
         let columns = (0..count).map(|_| zeroed_sparsely(room));
@@ -51,7 +52,7 @@ impl<O: Element> Columns<O> {
     }
 
     /// Returns the room of each chunk in each column.
-    pub fn rooms(&mut self, rooms: &[usize]) -> Slots<Vec<&mut [O]>> {
+    pub fn by_chunk(&mut self, rooms: &[usize]) -> Slots<Vec<&mut [O]>> {
         split(&mut self.0, rooms)
     }
 
@@ -66,7 +67,7 @@ impl<O: Element> Columns<O> {
     }
 }
 
-/// Splits columns into parts of these lengths.
+/// Splits columns into ranges of these lengths.
 fn split<'a, O>(columns: &'a mut [Vec<O>], lengths: &[usize]) -> Slots<Vec<&'a mut [O]>> {
     let mut rest: Vec<_> = columns.iter_mut().map(|column| &mut column[..]).collect();
     Slots::full(lengths.iter().map(|&length| {
@@ -75,8 +76,8 @@ fn split<'a, O>(columns: &'a mut [Vec<O>], lengths: &[usize]) -> Slots<Vec<&'a m
     }))
 }
 
-/// The buckets that begin in a chunk of points.
-pub struct Found<'a> {
+/// Consecutive buckets that begin in the same chunk of points.
+pub struct BucketSlice<'a> {
     /// Where series begin, and at the end the number of points.
     offsets: &'a [usize],
     /// The first point of each bucket.
@@ -85,11 +86,10 @@ pub struct Found<'a> {
     end: usize,
 }
 
-impl Found<'_> {
-    /// Returns where the series of the first bucket begins and ends.
+impl BucketSlice<'_> {
+    /// Returns the points of the series of the first bucket.
     pub fn first_series(&self) -> Range<usize> {
-        let first = self.firsts.first().map_or(0, |&first| first as usize);
-        let series = series_of(self.offsets, first);
+        let series = series_of(self.offsets, self.firsts[0] as usize);
         self.offsets[series]..self.offsets[series + 1]
     }
 
@@ -106,40 +106,40 @@ impl Found<'_> {
         }
     }
 
-    /// Returns other buckets of the same series.
-    pub fn part<'a>(&'a self, firsts: &'a [u32], end: usize) -> Found<'a> {
-        let offsets = self.offsets;
-        Found {
-            offsets,
+    /// Returns buckets of the same series that begin with these points, the last of which ends at
+    /// `end`.
+    pub fn with_firsts<'a>(&'a self, firsts: &'a [u32], end: usize) -> BucketSlice<'a> {
+        BucketSlice {
+            offsets: self.offsets,
             firsts,
             end,
         }
     }
 
-    /// Returns neighbours together that have at least this number of points, if there are so many.
-    pub fn blocks(&self, points: usize) -> impl Iterator<Item = Found<'_>> {
+    /// Splits the buckets into blocks of at least `points` points. The last block may have fewer.
+    pub fn blocks(&self, points: usize) -> impl Iterator<Item = BucketSlice<'_>> {
         let (bounds, mut next) = (self.bounds(), 0);
         std::iter::from_fn(move || {
             let start = next;
             while next < bounds.len() && bounds.bound(next) < bounds.bound(start) + points {
-                next = bounds.len().min(next + TOGETHER);
+                next = bounds.len().min(next + GROUP);
             }
             let firsts = &self.firsts[start..next];
-            (start < next).then(|| self.part(firsts, bounds.bound(next)))
+            (start < next).then(|| self.with_firsts(firsts, bounds.bound(next)))
         })
     }
 
     /// Splits off the last bucket.
-    pub fn split_last(&self) -> (Found<'_>, Range<usize>) {
+    pub fn split_last(&self) -> (BucketSlice<'_>, Range<usize>) {
         let (&last, firsts) = self.firsts.split_last().expect("there is a bucket");
-        (self.part(firsts, last as usize), last as usize..self.end)
+        let last = last as usize;
+        (self.with_firsts(firsts, last), last..self.end)
     }
 
     /// Returns, for each bucket, the first point of its series and the bucket's points.
     #[inline(always)]
     pub fn each(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let first = self.firsts.first().map_or(0, |&first| first as usize);
-        let mut series = series_of(self.offsets, first);
+        let mut series = series_of(self.offsets, self.firsts[0] as usize);
         let bounds = self.bounds();
         (0..self.firsts.len()).map(move |bucket| {
             let points = bounds.points(bucket);
@@ -158,7 +158,7 @@ pub struct Bounds<'a> {
     pub firsts: &'a [u32],
     /// The end of the last bucket's numbers.
     pub end: usize,
-    /// What is subtracted from all bounds.
+    /// A number that is subtracted from all bounds.
     pub origin: usize,
 }
 
@@ -193,8 +193,8 @@ impl Bounds<'_> {
 }
 
 impl Buckets {
-    /// Finds the buckets, and has them visited while the points are in the cache. `values` are
-    /// those that will be visited.
+    /// Finds the buckets, and visits them while the points are in the cache. `values` are
+    /// prefetched for the visitor.
     ///
     /// Results are written to their final places unless buckets between others are empty; then gaps
     /// are closed afterwards.
@@ -210,45 +210,38 @@ impl Buckets {
         let mut offsets = zeroed(timeline.offsets.len())?;
         let (mut unused_starts, mut unused_firsts) = (&mut starts[..], &mut firsts[..]);
         let mut unused_offsets = &mut offsets[..];
-        let mut begun = 0;
-        let (mut tasks, mut series) = (Vec::new(), Vec::new());
+        let mut next_series = 0;
+        let (mut tasks, mut series_of_chunks) = (Vec::new(), Vec::new());
         for (chunk, &room) in rooms.iter().enumerate() {
             let end = timeline.points_of(chunk).end;
-            let begins = begun..timeline.offsets.partition_point(|&offset| offset < end);
-            begun = begins.end;
+            let series = next_series..timeline.offsets.partition_point(|&offset| offset < end);
+            next_series = series.end;
             tasks.push(Task {
                 chunk,
-                series: begins.clone(),
+                series: series.clone(),
                 starts: split_off(&mut unused_starts, room),
                 firsts: split_off(&mut unused_firsts, room),
-                offsets: split_off(&mut unused_offsets, begins.len()),
+                offsets: split_off(&mut unused_offsets, series.len()),
             });
-            series.push(begins);
+            series_of_chunks.push(series);
         }
         let arch = Arch::new();
         let counts = parallel::try_map(tasks, |task| {
             let chunk = task.chunk;
-            let found = match values {
+            let buckets = match values {
                 Values::F32(values) => arch.dispatch(Find(timeline, values, task))?,
                 Values::F64(values) => arch.dispatch(Find(timeline, values, task))?,
                 Values::None => arch.dispatch(Find::<()>(timeline, &[], task))?,
             };
-            if !found.firsts.is_empty() {
-                visitor.visit(chunk, &found)?;
+            if buckets.len() > 0 {
+                visitor.visit(chunk, &buckets)?;
             }
-            Ok(found.firsts.len())
+            Ok(buckets.len())
         })?;
 
-        let mut chunks = vec![0];
-        for ((chunk, series), count) in series.into_iter().enumerate().zip(&counts) {
-            for offset in &mut offsets[series] {
-                *offset += chunks[chunk];
-            }
-            chunks.push(chunks[chunk] + count);
-        }
-        let count = chunks[counts.len()];
+        let chunks = add_buckets_before(&mut offsets, series_of_chunks, &counts);
         // The offsets of series without points behind the last point, and the number of buckets.
-        offsets[begun..].fill(count);
+        offsets[next_series..].fill(chunks[counts.len()]);
         parallel::join(&mut || close_gaps(&mut starts, rooms, &chunks), &mut || {
             close_gaps(&mut firsts, rooms, &chunks)
         });
@@ -267,8 +260,8 @@ impl Buckets {
         self.starts.len()
     }
 
-    /// Returns the elements of each chunk's buckets in columns.
-    pub fn parts<'a, O>(&self, columns: &'a mut [Vec<O>]) -> Slots<Vec<&'a mut [O]>> {
+    /// Splits columns into the elements of each chunk's buckets.
+    pub fn by_chunk<'a, O>(&self, columns: &'a mut [Vec<O>]) -> Slots<Vec<&'a mut [O]>> {
         let lengths: Vec<_> = self
             .chunks
             .windows(2)
@@ -277,21 +270,39 @@ impl Buckets {
         split(columns, &lengths)
     }
 
-    /// Has all buckets visited. `offsets` are those of the points.
+    /// Visits all buckets. `offsets` are the offsets of the series' points.
     pub fn visit(&self, offsets: &[usize], visitor: &dyn Visit) -> Result<()> {
         let chunks = self.chunks.windows(2).enumerate();
         parallel::try_each(chunks, |(chunk, pair)| {
             if pair[0] == pair[1] {
                 return Ok(());
             }
-            let found = Found {
+            let buckets = BucketSlice {
                 offsets,
                 end: self.firsts[pair[1]] as usize,
                 firsts: &self.firsts[pair[0]..pair[1]],
             };
-            visitor.visit(chunk, &found)
+            visitor.visit(chunk, &buckets)
         })
     }
+}
+
+/// Adds the number of buckets before each chunk to the offsets of the series that begin in the
+/// chunk. Returns these numbers, and at the end the number of buckets. `counts` are those of chunks.
+fn add_buckets_before(
+    offsets: &mut [usize],
+    series_of_chunks: Vec<Range<usize>>,
+    counts: &[usize],
+) -> Vec<usize> {
+    let (mut before, mut chunks) = (0, vec![0]);
+    for (series, count) in series_of_chunks.into_iter().zip(counts) {
+        for offset in &mut offsets[series] {
+            *offset += before;
+        }
+        before += count;
+        chunks.push(before);
+    }
+    chunks
 }
 
 /// Moves the elements of all chunks together. Each chunk has used the beginning of its room.
@@ -306,8 +317,8 @@ fn close_gaps<T: Copy>(elements: &mut Vec<T>, rooms: &[usize], chunks: &[usize])
     elements.truncate(chunks[rooms.len()]);
 }
 
-/// Frees the room that has not been used, if that is most of it: the caller gets vectors that are a
-/// little too large, since shrinking copies all elements.
+/// Frees unused room if most of it is unused. Vectors that are a little too large stay so, since
+/// shrinking copies all elements.
 fn shrink<T>(elements: &mut Vec<T>, room: usize) {
     if elements.len() < room / 2 {
         elements.shrink_to_fit();
@@ -324,15 +335,15 @@ struct Task<'a> {
     offsets: &'a mut [usize],
 }
 
-/// Finds the buckets that begin in a chunk of points, and asks for their values. Writes the
+/// Finds the buckets that begin in a chunk of points, and prefetches their values. Writes the
 /// indices of the series' first buckets as if the chunk were the first one.
 struct Find<'a, T>(&'a Timeline<'a>, &'a [T], Task<'a>);
 
 impl<'a, T> NullaryFnOnce for Find<'a, T> {
-    type Output = Result<Found<'a>>;
+    type Output = Result<BucketSlice<'a>>;
 
     #[inline(always)]
-    fn call(self) -> Result<Found<'a>> {
+    fn call(self) -> Result<BucketSlice<'a>> {
         let Find(timeline, values, task) = self;
         let mut heads = task.firsts.iter_mut().zip(task.starts);
         let mut count = 0;
@@ -354,7 +365,7 @@ impl<'a, T> NullaryFnOnce for Find<'a, T> {
             }
             *number = before;
         }
-        Ok(Found {
+        Ok(BucketSlice {
             offsets: timeline.offsets,
             firsts,
             end,

@@ -1,7 +1,7 @@
 //! The CPU version, on all cores.
 //!
-//! First the [points] are sorted, checked and freed of duplicates if the options say so. Then a
-//! pass over chunks of timestamps finds the [`buckets`] and computes the statistics of the values.
+//! If the options say so, [points] are first sorted, and duplicates left out. Then a pass over
+//! chunks of timestamps checks them, finds the [`buckets`], and computes the statistics of the values.
 //! The result of a bucket depends only on its points, not on its place or the number of threads:
 //! short buckets are reduced from the first point to the last, and long buckets in chunks of a
 //! fixed length that are merged in order.
@@ -27,41 +27,33 @@ use time_series_kernels::{Aggregate, Statistic};
 pub use finish::finish;
 pub use round::{round, round_into};
 
-use self::buckets::{Buckets, Columns, Found, Visit};
-use self::percentiles::PercentilesOf;
+use self::buckets::{BucketSlice, Buckets, Columns, Visit};
+use self::percentiles::PercentilesVisitor;
 use self::rates::Rates;
-use self::reduce::{Numbers, Reduce};
-use self::statistics::StatisticsOf;
+use self::reduce::reduce_values;
+use self::statistics::StatisticsVisitor;
 use super::input::Series;
 use super::method;
-use super::options::Nan;
 use super::output::{Aggregates, BucketCounts, CustomAggregates};
 use super::timeline::Timeline;
-use super::values::{Values, with_values};
+use super::values::Values;
 
 /// The numbers that are aggregated.
 enum Source<'a> {
-    /// The values of points, and whether NaN is left out.
-    Values(&'a Series<'a>, bool),
+    Values(&'a Series<'a>),
     Rates(Rates<'a>),
-}
-
-impl<'a> Source<'a> {
-    fn values(points: &'a Series) -> Source<'a> {
-        Source::Values(points, points.options.nan == Nan::Skip)
-    }
 }
 
 pub fn aggregate(series: &Series) -> Result<Aggregates> {
     let (options, points) = (&*series.options, series.prepared()?);
     let (methods, ddof) = (options.needed_methods(), f64::from(options.ddof));
     let (statistics, percents) = &method::split(&methods, false);
-    let source = &Source::values(&points);
+    let source = &Source::Values(&points);
     let timeline = Timeline::of(&points);
     let rooms = timeline.rooms();
     // Statistics of the values are computed while the buckets are found.
     let mut columns = Columns::new(statistics.len(), &rooms)?;
-    let visitor = StatisticsOf::new(source, statistics, ddof, columns.rooms(&rooms));
+    let visitor = StatisticsVisitor::new(source, statistics, ddof, columns.by_chunk(&rooms));
     let values = match statistics.is_empty() {
         true => &Values::None,
         false => &points.values,
@@ -109,8 +101,8 @@ impl Target<'_> {
     ) -> Result<()> {
         let mut columns = zeroed_columns(statistics.len(), self.buckets.len())?;
         if !columns.is_empty() {
-            let parts = self.buckets.parts(&mut columns);
-            let visitor = StatisticsOf::new(source, statistics, ddof, parts);
+            let by_chunk = self.buckets.by_chunk(&mut columns);
+            let visitor = StatisticsVisitor::new(source, statistics, ddof, by_chunk);
             self.buckets.visit(self.offsets, &visitor)?;
         }
         self.put(statistics, columns);
@@ -120,8 +112,8 @@ impl Target<'_> {
     fn add_percentiles(&mut self, source: &Source, percents: &[(usize, f64)]) -> Result<()> {
         let mut columns = zeroed_columns(percents.len(), self.buckets.len())?;
         if !columns.is_empty() {
-            let parts = self.buckets.parts(&mut columns);
-            let visitor = PercentilesOf::new(source, percents, parts);
+            let by_chunk = self.buckets.by_chunk(&mut columns);
+            let visitor = PercentilesVisitor::new(source, percents, by_chunk);
             self.buckets.visit(self.offsets, &visitor)?;
         }
         self.put(percents, columns);
@@ -144,10 +136,10 @@ pub fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
     let timeline = Timeline::of(&points);
     let rooms = timeline.rooms();
     let mut columns = Columns::new(1, &rooms)?;
-    let visitor = ResultsOf {
+    let visitor = ResultsVisitor {
         aggregate,
         points: &points,
-        columns: columns.rooms(&rooms),
+        columns: columns.by_chunk(&rooms),
         scratch: Scratch::new(),
     };
     let buckets = Buckets::find(&timeline, &rooms, &points.values, &visitor)?;
@@ -161,7 +153,7 @@ pub fn custom<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
 }
 
 /// Computes the results of a user-defined aggregate.
-struct ResultsOf<'a, A: Aggregate> {
+struct ResultsVisitor<'a, A: Aggregate> {
     aggregate: &'a A,
     points: &'a Series<'a>,
     /// The results of the buckets of each chunk: a single column.
@@ -169,35 +161,27 @@ struct ResultsOf<'a, A: Aggregate> {
     scratch: Scratch<Vec<A::State>>,
 }
 
-impl<A: Aggregate<State: Send, Output: Element> + Sync> Visit for ResultsOf<'_, A> {
-    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+impl<A: Aggregate<State: Send, Output: Element> + Sync> Visit for ResultsVisitor<'_, A> {
+    fn visit(&self, chunk: usize, buckets: &BucketSlice) -> Result<()> {
         self.scratch.with(|states| {
             states.clear();
-            with_values!(&self.points.values, values => Reduce {
-                aggregate: self.aggregate,
-                numbers: Numbers {
-                    timestamps: &self.points.timestamps,
-                    numbers: values,
-                    skips_nan: self.points.options.nan == Nan::Skip,
-                },
-            }
-            .buckets(found.bounds(), states))?;
+            reduce_values(self.aggregate, self.points, buckets.bounds(), states)?;
             let columns = self.columns.take(chunk);
-            Arch::new().dispatch(Finish(self.aggregate, states, columns));
+            Arch::new().dispatch(WriteResults(self.aggregate, states, columns));
             Ok(())
         })
     }
 }
 
 /// Writes the results of states.
-struct Finish<'a, A: Aggregate>(&'a A, &'a [A::State], Vec<&'a mut [A::Output]>);
+struct WriteResults<'a, A: Aggregate>(&'a A, &'a [A::State], Vec<&'a mut [A::Output]>);
 
-impl<A: Aggregate> NullaryFnOnce for Finish<'_, A> {
+impl<A: Aggregate> NullaryFnOnce for WriteResults<'_, A> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Finish(aggregate, states, columns) = self;
+        let WriteResults(aggregate, states, columns) = self;
         for results in columns {
             for (result, state) in results.iter_mut().zip(states) {
                 *result = aggregate.finish(*state);

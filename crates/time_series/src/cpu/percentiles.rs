@@ -5,7 +5,8 @@ use gridstride_runtime::parallel::{self, Scratch, Slots};
 use gridstride_runtime::{Number, Result};
 
 use super::Source;
-use super::buckets::{Found, Visit};
+use super::buckets::{BucketSlice, Visit};
+use crate::options::Nan;
 use crate::timeline::CHUNK;
 use crate::values::with_values;
 
@@ -19,41 +20,42 @@ const MANY_RANKS: usize = 8;
 const NAN: i64 = i64::MAX;
 
 /// Computes a column for each percentile.
-pub struct PercentilesOf<'a> {
+pub struct PercentilesVisitor<'a> {
     source: &'a Source<'a>,
     percents: &'a [(usize, f64)],
     /// The results of the buckets of each chunk.
     columns: Slots<Vec<&'a mut [f64]>>,
-    memory: Scratch<Keys>,
+    scratch: Scratch<Keys>,
 }
 
-impl<'a> PercentilesOf<'a> {
+impl<'a> PercentilesVisitor<'a> {
     pub fn new(
         source: &'a Source,
         percents: &'a [(usize, f64)],
         columns: Slots<Vec<&'a mut [f64]>>,
-    ) -> PercentilesOf<'a> {
-        PercentilesOf {
+    ) -> PercentilesVisitor<'a> {
+        PercentilesVisitor {
             source,
             percents,
             columns,
-            memory: Scratch::new(),
+            scratch: Scratch::new(),
         }
     }
 }
 
-impl Visit for PercentilesOf<'_> {
-    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+impl Visit for PercentilesVisitor<'_> {
+    fn visit(&self, chunk: usize, buckets: &BucketSlice) -> Result<()> {
         let mut columns = self.columns.take(chunk);
-        // A rate that is NaN is not skipped.
-        let skips_nan = matches!(self.source, Source::Values(_, true));
-        self.memory.with(|keys| {
+        // A rate that is NaN counts, such as that between equal infinities.
+        let skips_nan =
+            matches!(self.source, Source::Values(points) if points.options.nan == Nan::Skip);
+        self.scratch.with(|keys| {
             let mut before = None;
-            for (bucket, (first, points)) in found.each().enumerate() {
+            for (bucket, (first, points)) in buckets.each().enumerate() {
                 keys.keys.clear();
                 reserve(&mut keys.keys, points.len())?;
                 match self.source {
-                    Source::Values(series, _) => with_values!(&series.values, values => {
+                    Source::Values(series) => with_values!(&series.values, values => {
                         let values = values[points].iter();
                         keys.keys.extend(values.map(|value| key(value.to_f64())));
                     }),

@@ -4,19 +4,19 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use gridstride_runtime::Result;
-use gridstride_runtime::device::{Element, zeroed, zeroed_lazily};
+use gridstride_runtime::device::{zeroed, zeroed_lazily};
 use gridstride_runtime::parallel;
 
 use super::buckets::split_off;
 use crate::input::Series;
 use crate::options::Duplicates;
 use crate::timeline::{CHUNK, Timeline};
-use crate::values::Values;
+use crate::values::{HostValue, Values, with_values};
 
-/// A chunk of points, and places for what is kept of it.
+/// A chunk of points, and room for the points that are kept.
 struct Task<'a> {
     chunk: usize,
-    /// Points that are kept of the chunks before.
+    /// The number of points that are kept of the chunks before.
     before: usize,
     offsets: &'a mut [usize],
     timestamps: &'a mut [i64],
@@ -55,31 +55,29 @@ impl Series<'_> {
             tasks.push(Task {
                 chunk,
                 before,
-                offsets: split_off(&mut rest_of_offsets, self.series_of(chunk).len()),
+                offsets: split_off(&mut rest_of_offsets, self.series_beginning_in(chunk).len()),
                 timestamps: split_off(&mut rest_of_timestamps, kept),
             });
             before += kept;
         }
         // The offsets of series without points behind all others, and the number of points.
         rest_of_offsets.fill(count);
-        self.values = match &self.values {
-            Values::F32(values) => Values::F32(self.keep(duplicates, tasks, values, count)?),
-            Values::F64(values) => Values::F64(self.keep(duplicates, tasks, values, count)?),
-            Values::None => Values::None,
-        };
+        self.values = with_values!(&self.values, values => {
+            self.keep(duplicates, tasks, values, count)?
+        });
         self.offsets = Cow::Owned(offsets);
         self.timestamps = Cow::Owned(timestamps);
         Ok(())
     }
 
     /// Does the tasks, and returns the `count` values that are kept.
-    fn keep<T: Element>(
+    fn keep<T: HostValue>(
         &self,
         duplicates: Duplicates,
         tasks: Vec<Task>,
         values: &[T],
         count: usize,
-    ) -> Result<Cow<'static, [T]>> {
+    ) -> Result<Values<'static>> {
         let mut all_kept = zeroed_lazily(count)?;
         let mut rest = &mut all_kept[..];
         let tasks = tasks.into_iter().map(|task| {
@@ -98,14 +96,14 @@ impl Series<'_> {
                 written.set(written.get() + 1);
             });
         });
-        Ok(Cow::Owned(all_kept))
+        Ok(T::values(all_kept.into()))
     }
 
     /// Returns the series that begin in a chunk of points.
-    fn series_of(&self, chunk: usize) -> Range<usize> {
-        let end = ((chunk + 1) * CHUNK).min(self.timestamps.len());
-        let begun = |end: usize| self.offsets.partition_point(|&offset| offset < end);
-        begun(chunk * CHUNK)..begun(end)
+    fn series_beginning_in(&self, chunk: usize) -> Range<usize> {
+        let points = parallel::chunk(chunk, CHUNK, self.timestamps.len());
+        let before = |point: usize| self.offsets.partition_point(|&offset| offset < point);
+        before(points.start)..before(points.end)
     }
 
     /// Calls `on_series` for each series that begins in a chunk, with or without points, and
@@ -117,9 +115,8 @@ impl Series<'_> {
         mut on_series: impl FnMut(),
         mut on_kept: impl FnMut(usize),
     ) {
-        let mut next = self.series_of(chunk).start;
-        let end = ((chunk + 1) * CHUNK).min(self.timestamps.len());
-        for index in chunk * CHUNK..end {
+        let mut next = self.series_beginning_in(chunk).start;
+        for index in parallel::chunk(chunk, CHUNK, self.timestamps.len()) {
             let mut begins = false;
             // There is always a next offset, since the last one is the number of points.
             while self.offsets[next] == index {

@@ -1,4 +1,4 @@
-//! Rates: the differences of values to the values before them.
+//! Rates: the difference between each value and the value before it.
 
 use std::hint::cold_path;
 use std::ops::Range;
@@ -9,35 +9,35 @@ use gridstride_runtime::{Number, Real, Result};
 use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{StatesOf, Statistics};
 
-use super::buckets::Found;
+use super::buckets::BucketSlice;
 use super::reduce::{Numbers, Reduce, merged};
 use crate::input::Series;
 use crate::options::Nan;
 use crate::timeline::CHUNK;
 use crate::values::with_values;
 
-/// The least points whose rates are computed together, if all have one: few enough for the fastest
-/// cache.
+/// The least points of a block of buckets whose rates are computed at once: few enough for the
+/// fastest cache.
 const BLOCK: usize = 1 << 10;
 
-/// The differences after which [`Differences`] looks for NaN.
-const PIECE: usize = 64;
+/// Differences that are computed before each check for NaN.
+const PER_CHECK: usize = 64;
 
 /// The rates of points.
 pub struct Rates<'a> {
     pub points: &'a Series<'a>,
     skips_nan: bool,
-    /// For values without NaN, one more than the index of the last point before each chunk whose
-    /// value is not skipped, of any series, so that searches stay within a chunk.
+    /// If NaN is left out: for each chunk, one more than the index of the last number before the
+    /// chunk, of any series, or 0. Searches for a number stay within a chunk.
     before_chunks: Vec<usize>,
 }
 
-/// The rates of some points, one after the other.
+/// An iterator over the rates of consecutive points.
 #[derive(Clone)]
 pub struct Iter<'a, T> {
     values: std::slice::Iter<'a, T>,
     skips_nan: bool,
-    /// The last value before the rest of the values.
+    /// The last value before the remaining values.
     pub before: Option<f64>,
 }
 
@@ -112,21 +112,21 @@ impl<'a> Rates<'a> {
         }
     }
 
-    /// Appends the states of the rates of buckets.
+    /// Appends the states of the rates of buckets. Overwrites `rates`.
     pub fn reduce<S: Statistics + Send + 'static>(
         &self,
-        found: &Found,
+        buckets: &BucketSlice,
         rates: &mut Vec<f64>,
         states: &mut Vec<S>,
     ) -> Result<()> {
-        reserve(states, found.len())?;
-        // Only the last bucket can be larger than a chunk, since all begin in the same.
-        let (others, last) = found.split_last();
+        reserve(states, buckets.len())?;
+        // Only the last bucket can be longer than a chunk, since all begin in the same chunk.
+        let (others, last) = buckets.split_last();
         let is_long = last.len() > CHUNK;
-        for block in if is_long { &others } else { found }.blocks(BLOCK) {
+        for block in if is_long { &others } else { buckets }.blocks(BLOCK) {
             if self.differences(&block, rates)? {
                 let numbers = Numbers {
-                    // Any, since statistics do not look at them.
+                    // Not those of the rates, but statistics ignore them.
                     timestamps: &self.points.timestamps,
                     numbers: rates,
                     skips_nan: false,
@@ -144,7 +144,7 @@ impl<'a> Rates<'a> {
                 let mut state = Vec::new();
                 let firsts = [points.start as u32];
                 self.reduce(
-                    &found.part(&firsts, points.end),
+                    &buckets.with_firsts(&firsts, points.end),
                     &mut Vec::new(),
                     &mut state,
                 )?;
@@ -154,10 +154,9 @@ impl<'a> Rates<'a> {
         Ok(())
     }
 
-    /// Writes the differences of the values of buckets to the values before them, if all points
-    /// have a rate.
-    fn differences(&self, found: &Found, rates: &mut Vec<f64>) -> Result<bool> {
-        let (series, points) = (found.first_series(), found.bounds().all());
+    /// Writes the rates of buckets if all of their points have one, and returns whether they have.
+    fn differences(&self, buckets: &BucketSlice, rates: &mut Vec<f64>) -> Result<bool> {
+        let (series, points) = (buckets.first_series(), buckets.bounds().all());
         if points.start == series.start || points.end > series.end {
             return Ok(false);
         }
@@ -169,7 +168,7 @@ impl<'a> Rates<'a> {
     }
 }
 
-/// Returns the last of some points whose value is a number.
+/// Returns the last point of a range whose value is not NaN.
 fn last_number(points: &Series, range: Range<usize>) -> Option<usize> {
     let start = range.start;
     let last = with_values!(&points.values, values => {
@@ -178,7 +177,7 @@ fn last_number(points: &Series, range: Range<usize>) -> Option<usize> {
     last.map(|last| start + last)
 }
 
-/// Appends the differences of neighbours, and returns whether all are numbers.
+/// Appends the differences of neighbours until one is NaN, and returns whether none is.
 struct Differences<'a, T>(&'a [T], &'a mut Vec<f64>);
 
 impl<T: Real> NullaryFnOnce for Differences<'_, T> {
@@ -187,28 +186,28 @@ impl<T: Real> NullaryFnOnce for Differences<'_, T> {
     #[inline(always)]
     fn call(self) -> bool {
         let Differences(values, rates) = self;
-        let mut pieces = values[1..].chunks(PIECE).zip(values.chunks(PIECE));
-        pieces.all(|(later, earlier)| {
+        let mut chunks = values[1..].chunks(PER_CHECK).zip(values.chunks(PER_CHECK));
+        chunks.all(|(later, earlier)| {
             let (count, pairs) = (rates.len(), later.iter().zip(earlier));
             rates.extend(pairs.map(|(later, earlier)| later.to_f64() - earlier.to_f64()));
             // Without a branch, so that the loop is vectorized.
-            let numbers = rates[count..].iter().map(|rate| u64::from(rate.is_nan()));
-            numbers.fold(0, |any, is_nan| any | is_nan) == 0
+            let are_nan = rates[count..].iter().map(|rate| u64::from(rate.is_nan()));
+            are_nan.fold(0, |any, is_nan| any | is_nan) == 0
         })
     }
 }
 
-/// Appends the states of the rates of buckets, some of whose points have none.
-struct OneByOne<'a, T, S>(&'a Rates<'a>, &'a [T], &'a Found<'a>, &'a mut Vec<S>);
+/// Appends the states of the rates of buckets some of whose points may have none.
+struct OneByOne<'a, T, S>(&'a Rates<'a>, &'a [T], &'a BucketSlice<'a>, &'a mut Vec<S>);
 
 impl<T: Real, S: Statistics> NullaryFnOnce for OneByOne<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let OneByOne(rates, values, found, states) = self;
+        let OneByOne(rates, values, buckets, states) = self;
         let mut before = None;
-        for (bucket, (first, points)) in found.each().enumerate() {
+        for (bucket, (first, points)) in buckets.each().enumerate() {
             if bucket == 0 || points.start == first {
                 before = rates.before(first, points.start);
             }
@@ -228,7 +227,7 @@ impl<T: Real, S: Statistics> NullaryFnOnce for OneByOne<'_, T, S> {
     }
 }
 
-/// Returns the state of any rates.
+/// Returns the state of rates that make the result of plain pushes invalid.
 #[inline(never)]
 fn careful<S: Statistics>(rates: Iter<impl Real>) -> S {
     rates.fold(S::EMPTY, S::push_carefully)

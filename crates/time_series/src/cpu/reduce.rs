@@ -12,13 +12,16 @@ use time_series_kernels::{Aggregate, Point, StatesOf, Sums};
 
 use super::buckets::Bounds;
 use super::prefetch::{STEP, prefetch, prefetch_for_later};
-use super::sums::{TOGETHER, sums};
+use super::sums::{GROUP, sums};
+use crate::input::Series;
+use crate::options::Nan;
 use crate::timeline::CHUNK;
+use crate::values::with_values;
 
 /// Numbers to aggregate: values or rates.
 #[derive(Clone, Copy)]
 pub struct Numbers<'a, T> {
-    /// A timestamp for each number. Statistics do not look at them.
+    /// A timestamp for each number. Statistics ignore them.
     pub timestamps: &'a [i64],
     pub numbers: &'a [T],
     /// Whether NaN is left out.
@@ -36,16 +39,16 @@ impl<T: Real> Numbers<'_, T> {
 
     /// Returns the first number, or NaN if there is none.
     #[inline(always)]
-    fn near(&self, range: Range<usize>) -> f64 {
+    fn first(&self, range: Range<usize>) -> f64 {
         let mut numbers = self.numbers[range].iter().map(|number| number.to_f64());
-        let near = numbers.find(|number| !(number.is_nan() && self.skips_nan));
-        near.unwrap_or(f64::NAN)
+        let first = numbers.find(|number| !(number.is_nan() && self.skips_nan));
+        first.unwrap_or(f64::NAN)
     }
 
-    /// Calls `f` with each number. Without `LOOKS`, numbers are not looked at: `f` gets NaN in place
-    /// of those that are left out, and must notice it.
+    /// Calls `f` with each number. Without `CHECKS_NAN`, `f` also gets each NaN that is left out,
+    /// and must reject it.
     #[inline(always)]
-    fn for_each<const LOOKS: bool>(&self, range: Range<usize>, mut f: impl FnMut(Point)) {
+    fn for_each<const CHECKS_NAN: bool>(&self, range: Range<usize>, mut f: impl FnMut(Point)) {
         let timestamps = &self.timestamps[range.clone()];
         let numbers = self.numbers[range].iter().enumerate();
         for (&timestamp, (index, number)) in timestamps.iter().zip(numbers) {
@@ -53,12 +56,30 @@ impl<T: Real> Numbers<'_, T> {
                 prefetch(number);
             }
             let value = number.to_f64();
-            if LOOKS && value.is_nan() && self.skips_nan {
+            if CHECKS_NAN && value.is_nan() && self.skips_nan {
                 continue;
             }
             f(Point { timestamp, value });
         }
     }
+}
+
+/// Appends the states of buckets of values.
+pub fn reduce_values<A: Aggregate<State: Send> + Sync>(
+    aggregate: &A,
+    points: &Series,
+    bounds: Bounds,
+    states: &mut Vec<A::State>,
+) -> Result<()> {
+    with_values!(&points.values, values => Reduce {
+        aggregate,
+        numbers: Numbers {
+            timestamps: &points.timestamps,
+            numbers: values,
+            skips_nan: points.options.nan == Nan::Skip,
+        },
+    }
+    .buckets(bounds, states))
 }
 
 /// Reduces numbers by an aggregate.
@@ -72,30 +93,25 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
     pub fn buckets(&self, bounds: Bounds, states: &mut Vec<A::State>) -> Result<()> {
         reserve(states, bounds.len())?;
         let arch = Arch::new();
-        arch.dispatch(Buckets(self, arch, bounds, states));
+        arch.dispatch(StatesOfBuckets(self, arch, bounds, states));
         Ok(())
     }
 
-    /// Returns the state of a range.
-    pub fn range(&self, range: Range<usize>) -> A::State {
-        Arch::new().dispatch(OfRange(self, range))
-    }
-
-    /// Appends the states of all buckets of numbers.
+    /// Appends the states of buckets, group by group.
     ///
-    /// Goes through several buckets together, as long as all have numbers: else a processor would
-    /// wait for each addition to a bucket's sum, and guess the end of each bucket. Loops instead
-    /// of functions over arrays, which would be compiled for any processor.
+    /// Pushes to the states of a group in turns while all of its buckets have numbers: additions
+    /// to one sum wait for each other, and ends of buckets are often mispredicted. Arrays are
+    /// filled by loops, since functions such as `array::map` would be compiled for any processor.
     #[inline(always)]
-    fn together(&self, arch: Arch, bounds: Bounds, states: &mut Vec<A::State>) {
-        // A copy, which states that are written cannot change.
+    fn groups(&self, arch: Arch, bounds: Bounds, states: &mut Vec<A::State>) {
+        // A copy: the compiler assumes that writing a state may change what a reference refers to.
         let all = self.numbers;
         let (timestamps, numbers) = (all.timestamps, all.numbers);
-        for start in (0..bounds.len()).step_by(TOGETHER) {
-            let mut ends = [0; TOGETHER + 1];
+        for start in (0..bounds.len()).step_by(GROUP) {
+            let mut ends = [0; GROUP + 1];
             let firsts = &bounds.firsts[start..];
-            if let Some(firsts) = firsts.first_chunk::<{ TOGETHER + 1 }>() {
-                for i in 0..=TOGETHER {
+            if let Some(firsts) = firsts.first_chunk::<{ GROUP + 1 }>() {
+                for i in 0..=GROUP {
                     ends[i] = firsts[i] as usize - bounds.origin;
                 }
             } else {
@@ -110,12 +126,12 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
             }
             // The last group may have fewer buckets.
             if shortest == 0 || longest > CHUNK {
-                for bucket in start..bounds.len().min(start + TOGETHER) {
+                for bucket in start..bounds.len().min(start + GROUP) {
                     states.push(self.bucket(bounds.points(bucket)));
                 }
                 continue;
             }
-            let mut heads = [(&timestamps[..0], &numbers[..0]); TOGETHER];
+            let mut heads = [(&timestamps[..0], &numbers[..0]); GROUP];
             for (i, head) in heads.iter_mut().enumerate() {
                 let points = ends[i]..ends[i + 1];
                 // In most cases this thread takes the next chunk too.
@@ -143,26 +159,26 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
         }
     }
 
-    /// Returns the states of several buckets if they are sums, which are faster in vectors.
+    /// Returns the states of a group if they are sums, which are faster in vectors.
     #[inline(always)]
-    fn sums(&self, arch: Arch, numbers: [&[T]; TOGETHER]) -> Option<[A::State; TOGETHER]> {
+    fn sums(&self, arch: Arch, numbers: [&[T]; GROUP]) -> Option<[A::State; GROUP]> {
         match TypeId::of::<A>() == TypeId::of::<StatesOf<Sums>>() {
             true => (&sums(arch, numbers)? as &dyn Any).downcast_ref().copied(),
             false => None,
         }
     }
 
-    /// Returns the states of the first numbers of several buckets.
+    /// Returns the states of the first numbers of a group's buckets.
     #[inline(always)]
     fn heads(
         &self,
-        ends: &[usize; TOGETHER + 1],
-        heads: &[(&[i64], &[T]); TOGETHER],
-    ) -> [A::State; TOGETHER] {
-        let mut group = [self.aggregate.empty(); TOGETHER];
+        ends: &[usize; GROUP + 1],
+        heads: &[(&[i64], &[T]); GROUP],
+    ) -> [A::State; GROUP] {
+        let mut group = [self.aggregate.empty(); GROUP];
         for (i, state) in group.iter_mut().enumerate() {
-            let near = self.numbers.near(ends[i]..ends[i + 1]);
-            *state = self.aggregate.empty_near(near);
+            let first = self.numbers.first(ends[i]..ends[i + 1]);
+            *state = self.aggregate.empty_near(first);
         }
         for index in 0..heads[0].1.len() {
             for (state, (timestamps, numbers)) in group.iter_mut().zip(heads) {
@@ -189,11 +205,11 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
         }
     }
 
-    /// Returns the state of some numbers.
+    /// Returns the state of a range.
     #[inline(always)]
     fn state(&self, range: Range<usize>) -> A::State {
-        let near = self.numbers.near(range.clone());
-        let mut state = self.aggregate.empty_near(near);
+        let first = self.numbers.first(range.clone());
+        let mut state = self.aggregate.empty_near(first);
         let push = |point| state = self.aggregate.push(state, point);
         if self.aggregate.rejects_nan() {
             self.numbers.for_each::<false>(range.clone(), push);
@@ -207,7 +223,7 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
         state
     }
 
-    /// As [`state`](Self::state), whatever the numbers.
+    /// As [`state`](Self::state), for numbers that make its result invalid.
     #[inline(never)]
     fn careful(&self, range: Range<usize>) -> A::State {
         let mut state = self.aggregate.empty();
@@ -217,45 +233,45 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
         state
     }
 
-    /// Returns the state of a bucket of more than a chunk, computed by all threads.
+    /// Returns the state of a bucket of more than a chunk.
     #[inline(never)]
     fn long(&self, points: Range<usize>) -> A::State {
-        let chunk = |points| Ok(self.range(points));
+        let chunk = |points| Ok(Arch::new().dispatch(StateOfRange(self, points)));
         let state = merged(self.aggregate, points, &chunk);
         state.expect("reducing does not fail")
     }
 }
 
-/// Returns the state of a bucket of more than a chunk, computed by all threads from those of chunks
-/// of its points.
+/// Returns the state of a bucket of more than a chunk: all threads compute the states of chunks of
+/// its points, which are merged in order.
 pub fn merged<A: Aggregate<State: Send> + Sync>(
     aggregate: &A,
     points: Range<usize>,
-    state: &(dyn Fn(Range<usize>) -> Result<A::State> + Sync),
+    state_of_chunk: &(dyn Fn(Range<usize>) -> Result<A::State> + Sync),
 ) -> Result<A::State> {
     let states = parallel::try_map(points.clone().step_by(CHUNK), |start| {
-        state(start..(start + CHUNK).min(points.end))
+        state_of_chunk(start..(start + CHUNK).min(points.end))
     })?;
     let merge = |earlier, later| aggregate.merge(earlier, later);
     Ok(states.into_iter().reduce(merge).expect("it has points"))
 }
 
-/// Appends the states of all buckets.
-struct Buckets<'a, A: Aggregate, T>(
+/// Appends the states of buckets.
+struct StatesOfBuckets<'a, A: Aggregate, T>(
     &'a Reduce<'a, A, T>,
     Arch,
     Bounds<'a>,
     &'a mut Vec<A::State>,
 );
 
-impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for Buckets<'_, A, T> {
+impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for StatesOfBuckets<'_, A, T> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Buckets(reduce, arch, bounds, states) = self;
+        let StatesOfBuckets(reduce, arch, bounds, states) = self;
         if reduce.aggregate.rejects_nan() {
-            return reduce.together(arch, bounds, states);
+            return reduce.groups(arch, bounds, states);
         }
         for bucket in 0..bounds.len() {
             states.push(reduce.bucket(bounds.points(bucket)));
@@ -264,9 +280,9 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for Buckets<'_, A,
 }
 
 /// Computes the state of a range of numbers.
-struct OfRange<'a, A, T>(&'a Reduce<'a, A, T>, Range<usize>);
+struct StateOfRange<'a, A, T>(&'a Reduce<'a, A, T>, Range<usize>);
 
-impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for OfRange<'_, A, T> {
+impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for StateOfRange<'_, A, T> {
     type Output = A::State;
 
     #[inline(always)]

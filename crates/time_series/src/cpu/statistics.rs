@@ -8,19 +8,18 @@ use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{State, StatesOf, Statistic, Statistics, for_each_statistic};
 
 use super::Source;
-use super::buckets::{Found, Visit};
-use super::reduce::{Numbers, Reduce};
+use super::buckets::{BucketSlice, Visit};
+use super::reduce::reduce_values;
 use crate::states::with_smallest_state;
-use crate::values::with_values;
 
-/// Computes a column for each statistic, from the smallest states that have all of them.
-pub struct StatisticsOf<'a> {
+/// Computes a column for each statistic, from the smallest state that has all of them.
+pub struct StatisticsVisitor<'a> {
     source: &'a Source<'a>,
     statistics: &'a [(usize, Statistic)],
     ddof: f64,
     /// The results of the buckets of each chunk.
     columns: Slots<Vec<&'a mut [f64]>>,
-    memory: Scratch<Memory>,
+    scratch: Scratch<Memory>,
 }
 
 /// Memory that a thread reuses.
@@ -31,25 +30,25 @@ struct Memory {
     rates: Vec<f64>,
 }
 
-impl<'a> StatisticsOf<'a> {
+impl<'a> StatisticsVisitor<'a> {
     pub fn new(
         source: &'a Source,
         statistics: &'a [(usize, Statistic)],
         ddof: f64,
         columns: Slots<Vec<&'a mut [f64]>>,
-    ) -> StatisticsOf<'a> {
-        StatisticsOf {
+    ) -> StatisticsVisitor<'a> {
+        StatisticsVisitor {
             source,
             statistics,
             ddof,
             columns,
-            memory: Scratch::new(),
+            scratch: Scratch::new(),
         }
     }
 
     fn write<S: Statistics + Send + 'static>(
         &self,
-        found: &Found,
+        buckets: &BucketSlice,
         columns: Vec<&mut [f64]>,
         memory: &mut Memory,
     ) -> Result<()> {
@@ -60,16 +59,10 @@ impl<'a> StatisticsOf<'a> {
         let states = states.expect("a visitor has the same statistics each time");
         states.clear();
         match self.source {
-            Source::Values(points, skips_nan) => with_values!(&points.values, values => Reduce {
-                aggregate: &StatesOf::<S>::NEW,
-                numbers: Numbers {
-                    timestamps: &points.timestamps,
-                    numbers: values,
-                    skips_nan: *skips_nan,
-                },
+            Source::Values(points) => {
+                reduce_values(&StatesOf::<S>::NEW, points, buckets.bounds(), states)?;
             }
-            .buckets(found.bounds(), states))?,
-            Source::Rates(rates) => rates.reduce(found, &mut memory.rates, states)?,
+            Source::Rates(rates) => rates.reduce(buckets, &mut memory.rates, states)?,
         }
         Arch::new().dispatch(Write {
             states,
@@ -81,15 +74,15 @@ impl<'a> StatisticsOf<'a> {
     }
 }
 
-impl Visit for StatisticsOf<'_> {
-    fn visit(&self, chunk: usize, found: &Found) -> Result<()> {
+impl Visit for StatisticsVisitor<'_> {
+    fn visit(&self, chunk: usize, buckets: &BucketSlice) -> Result<()> {
         if self.statistics.is_empty() {
             return Ok(());
         }
         let columns = self.columns.take(chunk);
         let state = State::of(self.statistics.iter().map(|&(_, statistic)| statistic));
-        self.memory.with(
-            |memory| with_smallest_state!(state, S => self.write::<S>(found, columns, memory)),
+        self.scratch.with(
+            |memory| with_smallest_state!(state, S => self.write::<S>(buckets, columns, memory)),
         )
     }
 }
@@ -109,8 +102,8 @@ impl<S: Statistics> NullaryFnOnce for Write<'_, S> {
     fn call(self) {
         for (results, &(_, statistic)) in self.columns.into_iter().zip(self.statistics) {
             let results = results.iter_mut().zip(self.states);
-            // One loop for each statistic, so that no loop chooses among statistics.
-            macro_rules! write {
+            // A loop for each statistic, so that no loop matches on the statistic.
+            macro_rules! write_columns {
                 ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
                     match statistic {$(
                         Statistic::$name if S::has(Statistic::$name) => {
@@ -123,7 +116,7 @@ impl<S: Statistics> NullaryFnOnce for Write<'_, S> {
                     }
                 };
             }
-            for_each_statistic!(write);
+            for_each_statistic!(write_columns);
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Sums of several buckets that take values together.
+//! Sums of a group of buckets, in vectors.
 
 use gridstride_runtime::Real;
 use pulp::Arch;
 use time_series_kernels::Sums;
 
-/// Buckets that are reduced together: the `f64` of a vector of AVX2.
-pub const TOGETHER: usize = 4;
+/// Buckets that are reduced together: the number of `f64` in a vector of AVX2.
+pub const GROUP: usize = 4;
 
-/// Adds the values of buckets with the same number of values in vectors, one value of each bucket in a
-/// vector: the compiler makes none of values from four places. Returns the states that pushing one
-/// value after the other makes, or `None` where that is not slower.
+/// Adds the values of buckets with the same number of values. A vector has one value of each
+/// bucket; the compiler does not vectorize values from four places. Returns the states that result
+/// from pushing each bucket's values in order, or `None` without AVX2, where pushing is as fast.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+pub fn sums<T: Real>(arch: Arch, values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
     use super::prefetch::{STEP, prefetch};
     use pulp::f64x4;
     use time_series_kernels::ExactSum;
@@ -55,7 +55,7 @@ pub fn sums<T: Real>(arch: Arch, values: [&[T]; TOGETHER]) -> Option<[Sums; TOGE
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn sums<T: Real>(_arch: Arch, _values: [&[T]; TOGETHER]) -> Option<[Sums; TOGETHER]> {
+pub fn sums<T: Real>(_arch: Arch, _values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
     None
 }
 
@@ -80,10 +80,10 @@ mod tests {
         for count in 0..20 {
             let value = |bucket: usize, index: usize| match index * (bucket + 3) % 17 {
                 // The last bucket alone has special values.
-                number if bucket + 1 == TOGETHER && number < special.len() => special[number],
+                number if bucket + 1 == GROUP && number < special.len() => special[number],
                 number => (1.0 - number as f64 / 3.0) * f64::powi(10.0, number as i32 * 2),
             };
-            let buckets: [Vec<f64>; TOGETHER] = std::array::from_fn(|bucket| {
+            let buckets: [Vec<f64>; GROUP] = std::array::from_fn(|bucket| {
                 (0..count).map(|index| value(bucket, index)).collect()
             });
             let values = buckets.each_ref().map(|values| &values[..]);
