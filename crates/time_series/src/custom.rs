@@ -8,8 +8,7 @@ use cuda_std::{DeviceParam, DeviceSliceMut};
 use gridstride_runtime::device::{LaunchConfig, Module};
 use gridstride_runtime::{Device, Error, Result};
 use time_series_kernels::{
-    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units, Value,
-    join_shared_bytes, reduce_shared_bytes,
+    Aggregate, Buckets, Join, Kernels, Parameter, Pieces, Points, Reports, Units,
 };
 
 /// An [`Aggregate`], and the kernels that compute it on GPUs and in the simulator.
@@ -96,13 +95,13 @@ impl<A: Aggregate> fmt::Debug for Custom<A> {
     }
 }
 
-/// Which tiles a launch aggregates.
+/// The tiles that a launch aggregates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum TileFilter {
     All,
-    /// Those with short buckets.
+    /// Tiles with short buckets.
     Short,
-    /// Those that a launch for short buckets left out.
+    /// Tiles that a launch for short buckets left out.
     LeftOut,
 }
 
@@ -117,9 +116,11 @@ pub struct AnyPieces {
 
 impl AnyPieces {
     /// # Safety
-    /// There is memory for states of this type, which lives until the launches with it end.
+    /// There is memory for `units` states of type `S` at both addresses, aligned for `S`, and it
+    /// lives until the launches with it end.
     pub unsafe fn of<S>(self) -> Pieces<S> {
-        // SAFETY: by the contract of this function. Buffers are aligned to 256 bytes.
+        // SAFETY: the caller has aligned memory for `units` states at `start`, which is one of the
+        // addresses.
         let states =
             |start: *mut u64| unsafe { DeviceSliceMut::from_raw_parts(start.cast(), self.units) };
         Pieces {
@@ -131,7 +132,7 @@ impl AnyPieces {
     /// # Safety
     /// As for [`of`](Self::of), of both.
     pub unsafe fn join<S>([pieces, joined]: [AnyPieces; 2]) -> Join<S> {
-        // SAFETY: by the contract of this function.
+        // SAFETY: the caller has memory for the states of both.
         unsafe {
             Join {
                 pieces: pieces.of(),
@@ -141,55 +142,32 @@ impl AnyPieces {
     }
 }
 
-/// A launch of a pass: the arguments of its kernel, except the aggregate and the place for results.
-pub enum Step<V> {
-    Reduce(Which, Points<V>, Reports, Buckets, AnyPieces),
-    /// With the states that are joined, and room for those that blocks leave.
-    Join(Which, Units, [AnyPieces; 2]),
+/// The arguments of a kernel of a pass, except the aggregate and the room for results.
+pub enum KernelArguments<V> {
+    Reduce(TileFilter, Points<V>, Reports, Buckets, AnyPieces),
+    /// With the states to join, and room for the states that blocks leave.
+    Join(TileFilter, Units, [AnyPieces; 2]),
 }
 
-/// The sizes that a pass depends on.
-#[derive(Clone, Copy)]
-pub struct Sizes {
-    /// The bytes of a state.
-    pub state: usize,
-    /// The shared memory of a block of each kernel.
-    pub reduce_shared: u32,
-    pub join_shared: u32,
-    /// Whether there are kernels for short buckets.
-    pub has_short: bool,
-}
-
-impl Sizes {
-    pub fn of<V: Value, S>(has_short: bool) -> Sizes {
-        Sizes {
-            state: size_of::<S>(),
-            reduce_shared: reduce_shared_bytes::<V, S>(),
-            join_shared: join_shared_bytes::<S>(),
-            has_short,
-        }
-    }
-}
-
-/// Launches the kernels of an aggregate: a trait object, since an aggregate for the CPU alone need
-/// not be a parameter of kernels.
+/// Launches the kernels of an aggregate. A trait object, since only an aggregate with kernels has
+/// to be a [`DeviceParam`].
 pub trait Launches<A: Aggregate>: Send + Sync {
     /// # Safety
-    /// As for the kernel, for the states of the aggregate.
+    /// The contract of the kernel, with memory for states of type `A::State`.
     unsafe fn launch(
         &self,
         device: &Device,
         config: LaunchConfig,
-        step: Step<f64>,
+        arguments: KernelArguments<f64>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()>;
 }
 
 /// An aggregate with its kernels.
-pub struct CustomKernels<A: Aggregate> {
-    pub aggregate: A,
-    pub module: &'static Module,
-    pub kernels: &'static Kernels<A>,
+struct CustomKernels<A: Aggregate> {
+    aggregate: A,
+    module: &'static Module,
+    kernels: &'static Kernels<A>,
 }
 
 impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> {
@@ -197,48 +175,22 @@ impl<A: Aggregate + DeviceParam + Send + Sync> Launches<A> for CustomKernels<A> 
         &self,
         device: &Device,
         config: LaunchConfig,
-        step: Step<f64>,
+        arguments: KernelArguments<f64>,
         results: DeviceSliceMut<A::Output>,
     ) -> Result<()> {
         let aggregate = Parameter::new(self.aggregate);
-        // SAFETY: the caller keeps the kernels' contracts.
+        // SAFETY: the caller has memory for the states, and keeps the kernel's contract.
         unsafe {
-            match step {
-                Step::Reduce(_, points, reports, buckets, states) => {
-                    let arguments = (aggregate, points, reports, buckets, states.of(), results);
+            match arguments {
+                KernelArguments::Reduce(_, points, reports, buckets, pieces) => {
+                    let arguments = (aggregate, points, reports, buckets, pieces.of(), results);
                     device.launch(self.module, self.kernels.reduce(), config, arguments)
                 }
-                Step::Join(_, units, states) => {
-                    let arguments = (aggregate, units, AnyPieces::join(states), results);
+                KernelArguments::Join(_, units, pieces) => {
+                    let arguments = (aggregate, units, AnyPieces::join(pieces), results);
                     device.launch(self.module, self.kernels.join(), config, arguments)
                 }
             }
         }
-    }
-}
-
-/// The kernels of any aggregate, and the place for its results.
-pub trait LaunchCustom<V> {
-    fn sizes(&self) -> Sizes;
-
-    /// # Safety
-    /// As for the kernel, for the states of the aggregate.
-    unsafe fn launch(&self, device: &Device, config: LaunchConfig, step: Step<V>) -> Result<()>;
-}
-
-/// The kernels of an aggregate, and the place for its results.
-pub struct ToResults<'a, A: Aggregate> {
-    pub launches: &'a dyn Launches<A>,
-    pub results: DeviceSliceMut<A::Output>,
-}
-
-impl<A: Aggregate> LaunchCustom<f64> for ToResults<'_, A> {
-    fn sizes(&self) -> Sizes {
-        Sizes::of::<f64, A::State>(false)
-    }
-
-    unsafe fn launch(&self, device: &Device, config: LaunchConfig, step: Step<f64>) -> Result<()> {
-        // SAFETY: by the contract of this function.
-        unsafe { self.launches.launch(device, config, step, self.results) }
     }
 }

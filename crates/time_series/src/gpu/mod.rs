@@ -2,6 +2,7 @@
 
 mod finish;
 mod kernels;
+mod launches;
 mod pass;
 mod percentiles;
 mod points;

@@ -1,24 +1,23 @@
 //! A pass over all points.
 
-use cuda_std::DeviceParam;
 use gridstride_runtime::device::{Buffer, DeviceArray, DeviceView, Element, LaunchConfig};
 use gridstride_runtime::{Device, Result};
 use ndarray::Ix1;
 use time_series_kernels::{
-    self as kernels, Absent, Aggregate, Buckets, Columns, Pieces, Points, REPORTS, Report, Reports,
-    State, Statistic, Sums, THREADS, TILE, TOTAL, Units,
+    self as kernels, Absent, Aggregate, Buckets, Columns, Points, REPORTS, Report, Reports, State,
+    Statistic, THREADS, TILE, TOTAL, Units,
 };
 
-use super::kernels::{HasKernels, HasPasses, Joins, Passes, Reduce};
+use super::kernels::HasKernels;
+use super::launches::{Output, Sizes};
 use super::timeline::{FEW, Timeline};
 use super::tuning;
 use crate::MODULE;
-use crate::custom::{AnyPieces, LaunchCustom, Launches, Sizes, Step, ToResults, Which};
+use crate::custom::{AnyPieces, KernelArguments, Launches, TileFilter};
 use crate::device_offsets::DeviceOffsets;
 use crate::device_output::DeviceColumns;
 use crate::input::{out_of_order, without_label};
 use crate::options::TimeBuckets;
-use crate::states::with_smallest_state;
 use crate::workspace::{Array, Starts, States, Tiles};
 
 /// Points of a bucket from which a tile mostly has a long one.
@@ -84,16 +83,6 @@ pub fn neighbours(columns: &[(usize, Statistic)]) -> usize {
     (0..columns.len()).take_while(is_next).count()
 }
 
-/// What a pass computes, and where it writes.
-pub enum Output<'a, V: 'static> {
-    /// Columns of statistics, from a state that has all of them.
-    Statistics(State, Columns),
-    /// A column of the numbers of points, by a kernel.
-    Counts(&'static Reduce<V, Sums>, Columns),
-    /// The results of a user-defined aggregate.
-    Custom(&'a dyn LaunchCustom<V>),
-}
-
 impl<V: HasKernels> Pass<'_, V> {
     /// Computes columns that are [neighbours].
     pub fn columns(
@@ -110,7 +99,8 @@ impl<V: HasKernels> Pass<'_, V> {
             places: Columns::places(&statistics),
             ddof: f64::from(options.ddof),
         };
-        self.run(&Output::Statistics(State::of(statistics), columns))
+        let state = State::of(statistics);
+        self.run(&Output::Statistics(state, self.takes_differences, columns))
     }
 
     /// Launches the kernels: again for tiles with long buckets, if the first launch left some out,
@@ -126,14 +116,17 @@ impl<V: HasKernels> Pass<'_, V> {
             return Found::new(found, 0, false);
         }
         let mut of_tiles = Tiles::allocate(device, tiles)?;
-        let sizes = self.sizes(output);
+        let sizes = output.sizes();
         let (_states, pieces) = allocate_pieces(device, tiles, sizes.state)?;
         let len = timeline.timestamps.len();
         let is_short = sizes.has_short && len > FEW && len / SHORT <= room;
-        let first = if is_short { Which::Short } else { Which::All };
-        let mut which = first;
+        let first_filter = match is_short {
+            true => TileFilter::Short,
+            false => TileFilter::All,
+        };
+        let mut filter = first_filter;
         loop {
-            self.launch_once(which, output, &mut found, &mut of_tiles, pieces)?;
+            self.launch_once(filter, output, &mut found, &mut of_tiles, pieces)?;
             let words = of_tiles.reports.first::<REPORTS>()?;
             check(timeline, &words)?;
             let has = |report: Report| words[report as usize] != 0;
@@ -141,33 +134,32 @@ impl<V: HasKernels> Pass<'_, V> {
             if lacks_values {
                 return Found::new(found, total, lacks_values);
             }
-            if which == Which::Short && has(Report::Long) {
-                which = Which::LeftOut;
+            if filter == TileFilter::Short && has(Report::Long) {
+                filter = TileFilter::LeftOut;
             } else if has(Report::Places) && timeline.count(&of_tiles.counts)? {
-                which = first;
+                filter = first_filter;
             } else {
                 return Found::new(found, total, lacks_values);
             }
         }
     }
 
-    /// Launches the first kernel once, and the second until all states are joined.
+    /// Launches the first kernel, and the second until all states are joined.
     fn launch_once(
         &self,
-        which: Which,
+        filter: TileFilter,
         output: &Output<V>,
         found: &mut Starts,
         of_tiles: &mut Tiles,
-        mut pieces: AnyPieces,
+        pieces: AnyPieces,
     ) -> Result<()> {
-        let (timeline, sizes) = (self.timeline, self.sizes(output));
-        let device = timeline.device();
+        let timeline = self.timeline;
         let tiles = timeline.timestamps.len().div_ceil(TILE as usize);
-        if which != Which::LeftOut {
+        if filter != TileFilter::LeftOut {
             of_tiles.reports.fill_zero()?;
         }
-        let config =
-            LaunchConfig::new(tiles as u32, THREADS).with_shared_bytes(sizes.reduce_shared);
+        let config = LaunchConfig::new(tiles as u32, THREADS)
+            .with_shared_bytes(output.sizes().reduce_shared);
         let points = Points {
             timestamps: timeline.timestamps.buffer().slice(),
             values: self.values.slice(),
@@ -180,32 +172,46 @@ impl<V: HasKernels> Pass<'_, V> {
             firsts: found.firsts.slice_mut(),
             places: timeline.places().slice(),
             counts: of_tiles.counts.slice_mut(),
-            only_left_out: u32::from(which == Which::LeftOut),
+            only_left_out: u32::from(filter == TileFilter::LeftOut),
         };
         let reports = Reports {
             words: of_tiles.reports.slice_mut(),
         };
-        let reduce = Step::Reduce(which, points, reports, buckets, pieces);
+        let reduce = KernelArguments::Reduce(filter, points, reports, buckets, pieces);
         self.launch(output, config, reduce)?;
 
-        let mut units = Units {
+        let units = Units {
             places: buckets.places,
             reports,
             tiles: 1,
             count: tiles as u32,
             buckets: found.starts.len() as u32,
         };
-        if which == Which::Short {
-            let config = LaunchConfig::for_len(tiles, THREADS);
+        self.join(filter, output, units, pieces)
+    }
+
+    /// Launches the second kernel until all states are joined.
+    fn join(
+        &self,
+        filter: TileFilter,
+        output: &Output<V>,
+        mut units: Units,
+        mut pieces: AnyPieces,
+    ) -> Result<()> {
+        if filter == TileFilter::Short {
+            let config = LaunchConfig::for_len(units.count as usize, THREADS);
             // The second pieces are not used.
-            return self.launch(output, config, Step::Join(which, units, [pieces, pieces]));
+            let join = KernelArguments::Join(filter, units, [pieces, pieces]);
+            return self.launch(output, config, join);
         }
+        let (device, sizes) = (self.timeline.device(), output.sizes());
         let mut _states;
         loop {
             let blocks = units.count.div_ceil(THREADS);
             let (joined_states, joined) = allocate_pieces(device, blocks as usize, sizes.state)?;
             let config = LaunchConfig::new(blocks, THREADS).with_shared_bytes(sizes.join_shared);
-            self.launch(output, config, Step::Join(which, units, [pieces, joined]))?;
+            let join = KernelArguments::Join(filter, units, [pieces, joined]);
+            self.launch(output, config, join)?;
             if blocks == 1 {
                 return Ok(());
             }
@@ -215,86 +221,17 @@ impl<V: HasKernels> Pass<'_, V> {
         }
     }
 
-    fn sizes(&self, output: &Output<V>) -> Sizes {
-        match output {
-            Output::Statistics(state, _) => with_smallest_state!(state, S => {
-                Sizes::of::<V, S>(self.passes::<S>().short.is_some())
-            }),
-            Output::Counts(..) => Sizes::of::<V, Sums>(false),
-            Output::Custom(custom) => custom.sizes(),
-        }
-    }
-
-    fn passes<S: 'static>(&self) -> Passes<V, S>
-    where
-        V: HasPasses<S>,
-    {
-        match self.takes_differences {
-            true => V::DIFFERENCES,
-            false => V::VALUES,
-        }
-    }
-
     /// Launches a kernel for an output. [`run`](Self::run) keeps the kernels' contracts.
-    fn launch(&self, output: &Output<V>, config: LaunchConfig, step: Step<V>) -> Result<()> {
-        let device = self.timeline.device();
-        // SAFETY: the step has room for each bucket and for states of the size of the output's, and
-        // the output has room for each bucket. All buffers stay until the kernel has run.
-        unsafe {
-            match output {
-                Output::Statistics(state, columns) => with_smallest_state!(state, S => {
-                    let (passes, joins) = (self.passes::<S>(), <V as HasPasses<S>>::JOINS);
-                    launch(device, passes, joins, config, step, *columns)
-                }),
-                Output::Counts(kernel, columns) => {
-                    let passes = Passes {
-                        all: kernel,
-                        short: None,
-                    };
-                    let joins = <V as HasPasses<Sums>>::JOINS;
-                    launch(device, passes, joins, config, step, *columns)
-                }
-                Output::Custom(custom) => custom.launch(device, config, step),
-            }
-        }
-    }
-}
-
-/// Launches a kernel of the library.
-///
-/// # Safety
-/// As for the kernel, for states of type `S`.
-unsafe fn launch<V: HasKernels, S: Copy + 'static>(
-    device: &Device,
-    passes: Passes<V, S>,
-    joins: Joins<S>,
-    config: LaunchConfig,
-    step: Step<V>,
-    columns: Columns,
-) -> Result<()>
-where
-    Pieces<S>: DeviceParam,
-{
-    // SAFETY: by the contract of this function.
-    unsafe {
-        match step {
-            Step::Reduce(which, points, reports, buckets, pieces) => {
-                let kernel = match which {
-                    Which::Short => passes.short.unwrap_or(passes.all),
-                    Which::All | Which::LeftOut => passes.all,
-                };
-                let arguments = (points, reports, buckets, pieces.of(), columns);
-                device.launch(&MODULE, kernel, config, arguments)
-            }
-            Step::Join(which, units, pieces) => {
-                let kernel = match which {
-                    Which::Short => joins.short,
-                    Which::All | Which::LeftOut => joins.all,
-                };
-                let arguments = (units, AnyPieces::join(pieces), columns);
-                device.launch(&MODULE, kernel, config, arguments)
-            }
-        }
+    fn launch(
+        &self,
+        output: &Output<V>,
+        config: LaunchConfig,
+        arguments: KernelArguments<V>,
+    ) -> Result<()> {
+        // SAFETY: the arguments and the output have room for each bucket, and `allocate_pieces` has
+        // made room for states of the output's size. Buffers are aligned to 256 bytes, and stay
+        // until the kernel has run.
+        unsafe { output.launch(self.timeline.device(), config, arguments) }
     }
 }
 
@@ -318,17 +255,19 @@ impl Pass<'_, f64> {
     ) -> Result<(Found, Buffer<A::Output>)> {
         let device = self.timeline.device();
         let mut results = Array::allocate(device, self.timeline.max_buckets)?.elements;
-        let to_results = ToResults {
-            launches,
-            results: results.slice_mut(),
-        };
-        let found = self.run(&Output::Custom(&to_results))?;
+        let to = results.slice_mut();
+        // SAFETY: `run` keeps the kernels' contracts, and makes room for states of the size that it
+        // gets from the output. The results have room for each bucket.
+        let launch =
+            move |config, arguments| unsafe { launches.launch(device, config, arguments, to) };
+        let sizes = Sizes::of::<f64, A::State>(false);
+        let found = self.run(&Output::Custom(sizes, &launch))?;
         let results = results.truncated(found.starts.len());
         Ok((found, results))
     }
 }
 
-/// Allocates the states of `units` units of points, of `size` bytes each.
+/// Allocates states of `size` bytes for `units` units of points.
 fn allocate_pieces(device: &Device, units: usize, size: usize) -> Result<(States, AnyPieces)> {
     let mut states = States::allocate(device, units, size)?;
     let pieces = AnyPieces {

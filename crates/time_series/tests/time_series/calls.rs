@@ -684,9 +684,12 @@ fn aggregates_without_kernels_are_refused_before_points_are_read() {
     {
         let (timestamps, values) = (array![2i64, 1], array![0.0, 0.0]);
         let devices = [Device::cpu(), device.clone()];
-        let points = (timestamps.view(), values.view());
-        let found =
-            TimeBuckets::every(1).custom(&devices[..], &Custom::new(Span), points.0, points.1);
+        let found = TimeBuckets::every(1).custom(
+            &devices[..],
+            &Custom::new(Span),
+            timestamps.view(),
+            values.view(),
+        );
         assert_error!(found, Error::Unavailable { reason, .. } if reason.contains("Custom::with_kernels"));
     }
 }
