@@ -7,13 +7,13 @@ use gridstride_runtime::partition::{lack_memory, recheck, require_devices, run_d
 use gridstride_runtime::{Device, Result};
 use ndarray::Ix2;
 
-use super::cpu::{CpuSearch, Lanes};
+use super::cpu::{CpuSearch, HasKey};
 use super::device_output::DeviceOverlaps;
 use super::element::Dispatch;
 use super::gpu::{self, GpuSearch, HasKernels};
 use super::input::{DeviceProblem, Problem, matrix_size};
 use super::output::Overlaps;
-use super::partition::{Found, Tests, joined};
+use super::partition::{PartitionResult, SearchPartition, joined};
 use super::slices::{self, Search};
 
 macro_rules! dispatch {
@@ -74,19 +74,19 @@ dispatch! { f32 f64 i32 }
 
 /// Sets of boxes of any type of coordinates.
 trait AnyProblem<'a>: Send + Sync {
-    /// Prepares a search for some of the tests on a device.
-    fn prepare(&self, device: &Device, tests: &Tests) -> Result<Box<dyn Search + 'a>>;
+    /// Prepares a search of a partition on a device.
+    fn prepare(&self, device: &Device, part: &SearchPartition) -> Result<Box<dyn Search + 'a>>;
 
     /// Fails for the first row that is no box.
     fn check(&self) -> Result<()>;
 }
 
-impl<'a, T: Lanes + HasKernels> AnyProblem<'a> for Problem<'a, T> {
-    fn prepare(&self, device: &Device, tests: &Tests) -> Result<Box<dyn Search + 'a>> {
-        let part = self.part(tests);
+impl<'a, T: HasKey + HasKernels> AnyProblem<'a> for Problem<'a, T> {
+    fn prepare(&self, device: &Device, part: &SearchPartition) -> Result<Box<dyn Search + 'a>> {
+        let problem = self.of_partition(part);
         Ok(match device.kind() {
-            DeviceKind::Cpu => Box::new(CpuSearch::new(part)?),
-            _ => Box::new(GpuSearch::new(device, &part)?),
+            DeviceKind::Cpu => Box::new(CpuSearch::new(problem)?),
+            _ => Box::new(GpuSearch::new(device, &problem)?),
         })
     }
 
@@ -100,26 +100,27 @@ struct SetSearch<'a> {
     operation: &'static str,
     devices: Vec<Device>,
     problem: Box<dyn AnyProblem<'a> + 'a>,
-    tests: Tests,
+    /// The partition that is the whole problem.
+    all: SearchPartition,
     /// The search of the only device, if it has memory for all boxes.
     whole: Option<Box<dyn Search + 'a>>,
 }
 
 impl<'a> SetSearch<'a> {
-    fn new<T: Lanes + HasKernels>(devices: &[Device], problem: Problem<'a, T>) -> Result<Self> {
-        let (operation, tests) = (problem.operation, problem.tests());
-        SetSearch::of_any(devices, operation, tests, Box::new(problem))
+    fn new<T: HasKey + HasKernels>(devices: &[Device], problem: Problem<'a, T>) -> Result<Self> {
+        let (operation, all) = (problem.operation, problem.whole());
+        SetSearch::of_any(devices, operation, all, Box::new(problem))
     }
 
     fn of_any(
         devices: &[Device],
         operation: &'static str,
-        tests: Tests,
+        all: SearchPartition,
         problem: Box<dyn AnyProblem<'a> + 'a>,
     ) -> Result<Self> {
         require_devices(devices, operation)?;
         let whole = match devices {
-            [device] => match problem.prepare(device, &tests) {
+            [device] => match problem.prepare(device, &all) {
                 Err(error) if lack_memory(devices, &error) => None,
                 whole => Some(whole?),
             },
@@ -129,22 +130,22 @@ impl<'a> SetSearch<'a> {
             operation,
             devices: devices.to_vec(),
             problem,
-            tests,
+            all,
             whole,
         })
     }
 
-    /// Searches in partitions of all tests of `rows`.
+    /// Searches each partition of `rows`.
     fn partitions<R: Send>(
         &self,
         rows: Range<usize>,
         search: impl Fn(&mut dyn Search, usize) -> Result<R> + Sync,
-    ) -> Result<Vec<Found<R>>> {
+    ) -> Result<Vec<PartitionResult<R>>> {
         let (devices, problem) = (&self.devices, &self.problem);
-        let parts = self.tests.divided(rows, devices.len());
+        let parts = self.all.divided(rows, devices.len());
         let found = run_divided(devices, self.operation, parts, |device, part| {
             let found = search(&mut *problem.prepare(device, part)?, part.rows.len())?;
-            Ok(Found::new(part, found))
+            Ok(PartitionResult::new(part, found))
         });
         recheck(found, || problem.check())
     }
@@ -157,8 +158,8 @@ impl Search for SetSearch<'_> {
         }
         let found = self.partitions(0..counts.len(), slices::counts)?;
         counts.fill(0);
-        for found in found {
-            for (count, more) in counts[found.rows].iter_mut().zip(found.result) {
+        for PartitionResult { rows, result, .. } in found {
+            for (count, more) in counts[rows].iter_mut().zip(result) {
                 *count += more;
             }
         }

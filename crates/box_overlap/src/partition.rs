@@ -15,10 +15,10 @@ use super::workspace;
 /// partitions.
 const FEW: usize = 256;
 
-/// Tests of a search: rows of the first set with rows of the second. Nothing here depends on the
-/// type of the coordinates, so that it is compiled once.
+/// Rows of the first set that are tested with rows of the second. Without the type of the
+/// coordinates, so that splitting and joining are compiled once.
 #[derive(Clone, Debug)]
-pub struct Tests {
+pub struct SearchPartition {
     pub rows: Range<usize>,
     /// The rows of the second set; `None` for pairs (i, j), i < j, of `rows`.
     pub columns: Option<Range<usize>>,
@@ -28,10 +28,10 @@ pub struct Tests {
 }
 
 impl<'a, T: Number> Problem<'a, T> {
-    /// Returns all tests.
-    pub fn tests(&self) -> Tests {
+    /// Returns the partition that is the whole problem.
+    pub fn whole(&self) -> SearchPartition {
         let boxes = self.set1.boxes();
-        Tests {
+        SearchPartition {
             rows: 0..boxes.len(),
             columns: self.set2.as_ref().map(|set2| 0..set2.boxes().len()),
             algorithm: self.algorithm,
@@ -39,12 +39,12 @@ impl<'a, T: Number> Problem<'a, T> {
         }
     }
 
-    /// Returns the problem of some of the tests.
-    pub fn part(&self, tests: &Tests) -> Self {
+    /// Returns the problem of a partition.
+    pub fn of_partition(&self, partition: &SearchPartition) -> Self {
         let set2 = self.set2.as_ref().unwrap_or(&self.set1);
         Problem {
-            set1: self.set1.with_rows(&tests.rows),
-            set2: tests
+            set1: self.set1.with_rows(&partition.rows),
+            set2: partition
                 .columns
                 .as_ref()
                 .map(|columns| set2.with_rows(columns)),
@@ -53,29 +53,29 @@ impl<'a, T: Number> Problem<'a, T> {
     }
 }
 
-impl Tests {
-    /// Returns partitions of all tests of `rows`: the rows in `count` ranges, ascending.
+impl SearchPartition {
+    /// Returns the partitions of `rows` in `count` ranges, ascending.
     pub fn divided(&self, rows: Range<usize>, count: usize) -> Vec<Self> {
         let mut ranges: Vec<_> = equal_ranges(rows.len(), count, 1)
             .map(|range| rows.start + range.start..rows.start + range.end)
             .collect();
         if ranges.is_empty() {
-            // The boxes of the other set are checked all the same.
+            // A partition without rows still checks the boxes of the other set.
             ranges.push(rows);
         }
         let mut partitions = Vec::new();
         for rows in ranges {
             let behind = rows.end..self.rows.end;
-            partitions.push(self.part(&rows, self.columns.as_ref()));
+            partitions.push(self.with_rows(&rows, self.columns.as_ref()));
             if self.columns.is_none() && !behind.is_empty() {
-                partitions.push(self.part(&rows, Some(&behind)));
+                partitions.push(self.with_rows(&rows, Some(&behind)));
             }
         }
         partitions
     }
 
-    fn part(&self, rows: &Range<usize>, columns: Option<&Range<usize>>) -> Self {
-        Tests {
+    fn with_rows(&self, rows: &Range<usize>, columns: Option<&Range<usize>>) -> Self {
+        SearchPartition {
             rows: rows.clone(),
             columns: columns.cloned(),
             ..*self
@@ -88,8 +88,8 @@ impl Tests {
     }
 }
 
-impl Partition for Tests {
-    /// Pairs need memory too: a quarter of it. Few boxes are tried, whatever they need.
+impl Partition for SearchPartition {
+    /// A quarter is for pairs. Few boxes are tried whatever their bytes.
     fn bytes(&self) -> u64 {
         let (rows1, rows2) = (self.rows.len(), self.any_columns().len());
         let boxes = rows1 + self.columns.as_ref().map_or(0, |_| rows2);
@@ -111,33 +111,33 @@ impl Partition for Tests {
         let [front, back] = &halves(rows);
         Ok(match &self.columns {
             None => vec![
-                self.part(front, None),
-                self.part(front, Some(back)),
-                self.part(back, None),
+                self.with_rows(front, None),
+                self.with_rows(front, Some(back)),
+                self.with_rows(back, None),
             ],
             Some(columns) if columns.len() > rows.len() => halves(columns)
-                .map(|half| self.part(rows, Some(&half)))
+                .map(|half| self.with_rows(rows, Some(&half)))
                 .into(),
             columns => [front, back]
-                .map(|half| self.part(half, columns.as_ref()))
+                .map(|half| self.with_rows(half, columns.as_ref()))
                 .into(),
         })
     }
 }
 
-/// The results of a partition.
-pub struct Found<F> {
+/// The result of a partition.
+pub struct PartitionResult<F> {
     pub rows: Range<usize>,
     /// The row of the second set from which indices count.
     pub first_column: usize,
     pub result: F,
 }
 
-impl<F> Found<F> {
-    pub fn new(tests: &Tests, result: F) -> Found<F> {
-        Found {
-            rows: tests.rows.clone(),
-            first_column: tests.any_columns().start,
+impl<F> PartitionResult<F> {
+    pub fn new(partition: &SearchPartition, result: F) -> PartitionResult<F> {
+        PartitionResult {
+            rows: partition.rows.clone(),
+            first_column: partition.any_columns().start,
             result,
         }
     }
@@ -145,7 +145,7 @@ impl<F> Found<F> {
 
 /// Joins the results of partitions of `rows`. Each row's indices are those of the partitions with
 /// the row, ascending.
-pub fn joined(rows: Range<usize>, mut found: Vec<Found<Overlaps>>) -> Result<Overlaps> {
+pub fn joined(rows: Range<usize>, mut found: Vec<PartitionResult<Overlaps>>) -> Result<Overlaps> {
     found.sort_by_key(|found| found.first_column);
     let mut offsets = zeroed::<usize>(rows.len() + 1)?;
     for found in &found {
@@ -186,15 +186,15 @@ mod tests {
 
     use super::*;
 
-    fn tests(rows: usize, columns: Option<usize>) -> Tests {
+    fn whole(rows: usize, columns: Option<usize>) -> SearchPartition {
         let set = Array2::<i32>::zeros((13, 4));
         let first = |rows| set.slice(ndarray::s![..rows, ..]);
         let problem = Problem::new("test", Algorithm::Auto, first(rows), columns.map(first));
-        problem.unwrap().tests()
+        problem.unwrap().whole()
     }
 
     /// Splits partitions until they cannot be split.
-    fn smallest(partitions: Vec<Tests>) -> Vec<Tests> {
+    fn smallest(partitions: Vec<SearchPartition>) -> Vec<SearchPartition> {
         let parts = partitions.into_iter().flat_map(|partition| {
             let parts = partition.split(2).unwrap();
             match parts.len() {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// Counts the partitions that have each pair.
-    fn covered(partitions: &[Tests], rows: usize, columns: usize) -> Array2<i32> {
+    fn covered(partitions: &[SearchPartition], rows: usize, columns: usize) -> Array2<i32> {
         let mut times = Array2::zeros((rows, columns));
         for partition in partitions {
             for i in partition.rows.clone() {
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn each_pair_is_in_one_partition() {
         for (rows1, rows2) in [(13, 9), (1, 13), (13, 1), (2, 2)] {
-            let [two, one] = [Some(rows2), None].map(|columns| tests(rows1, columns));
+            let [two, one] = [Some(rows2), None].map(|columns| whole(rows1, columns));
             for count in [1, 3, 40] {
                 let partitions = two.divided(0..rows1, count);
                 let expected = Array2::<i32>::ones((rows1, rows2));
@@ -239,6 +239,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tests(0, Some(13)).divided(0..0, 3).len(), 1);
+        assert_eq!(whole(0, Some(13)).divided(0..0, 3).len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use gridstride_runtime::Result;
 use gridstride_runtime::device::reserve;
 
-use super::finder::{Finder, Found, Wanted};
+use super::finder::{Finder, Pairs, Wanted};
 use super::lanes::{Isa, LANES, Tester, WithTester, lanes};
 use super::probe::{Hits, Probe, ROWS, SCAN};
 
@@ -18,24 +18,21 @@ pub(super) struct BruteForce {
 }
 
 impl Finder for BruteForce {
-    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Found> {
+    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Pairs> {
         let (isa, count, end) = (Isa::new(), rows.len(), self.length.div_ceil(LANES));
-        let mut found = Found::default();
-        reserve(&mut found.counts, count)?;
+        let mut pairs = Pairs::default();
+        reserve(&mut pairs.counts, count)?;
         let mut indices: [Vec<u32>; ROWS] = Default::default();
         let mut hits = [Hits::default(); SCAN];
         for start in (0..count).step_by(ROWS) {
             // Rows beyond the last repeat the last, and their results are dropped.
             let tested: [_; ROWS] = std::array::from_fn(|i| (start + i).min(count - 1));
-            let after = tested.map(|row| {
-                if self.is_self {
-                    rows.start + row + 1
-                } else {
-                    0
-                }
+            let first_boxes = tested.map(|row| match self.is_self {
+                true => rows.start + row + 1,
+                false => 0,
             });
             let mut counts = [0; ROWS];
-            for first_group in (after[0] / LANES..end).step_by(SCAN) {
+            for first_group in (first_boxes[0] / LANES..end).step_by(SCAN) {
                 let groups = first_group..end.min(first_group + SCAN);
                 let with_hits = probe.scan(tested, groups, &mut hits);
                 let store = wanted == Wanted::CountsAndIndices;
@@ -47,19 +44,19 @@ impl Finder for BruteForce {
                 isa.run(Collect {
                     hits: &hits[..with_hits],
                     length: self.length,
-                    after,
+                    first_boxes,
                     counts: &mut counts,
                     indices: store.then_some(&mut indices),
                 });
             }
             for i in 0..ROWS.min(count - start) {
-                found.counts.push(counts[i]);
-                reserve(&mut found.indices, indices[i].len())?;
-                found.indices.extend_from_slice(&indices[i]);
+                pairs.counts.push(counts[i]);
+                reserve(&mut pairs.indices, indices[i].len())?;
+                pairs.indices.extend_from_slice(&indices[i]);
             }
             indices.iter_mut().for_each(Vec::clear);
         }
-        Ok(found)
+        Ok(pairs)
     }
 }
 
@@ -69,7 +66,7 @@ struct Collect<'a> {
     /// The number of boxes.
     length: usize,
     /// The first box that counts for each row.
-    after: [usize; ROWS],
+    first_boxes: [usize; ROWS],
     counts: &'a mut [u32; ROWS],
     indices: Option<&'a mut [Vec<u32>; ROWS]>,
 }
@@ -81,7 +78,7 @@ impl WithTester for Collect<'_> {
             let first = hits.group as usize * LANES;
             let valid = lanes(self.length, hits.group as usize);
             for i in 0..ROWS {
-                let skipped = self.after[i].saturating_sub(first).min(LANES);
+                let skipped = self.first_boxes[i].saturating_sub(first).min(LANES);
                 let mut lanes = u32::from(hits.lanes[i]) & valid & (u32::MAX << skipped);
                 self.counts[i] += lanes.count_ones();
                 if let Some(indices) = &mut self.indices {

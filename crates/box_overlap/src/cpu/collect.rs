@@ -1,4 +1,4 @@
-//! Arrays that all cores make.
+//! Arrays that all cores fill.
 
 use gridstride_runtime::device::reserve;
 use gridstride_runtime::{Result, parallel};

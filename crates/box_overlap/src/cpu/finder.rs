@@ -11,11 +11,12 @@ use crate::output::Overlaps;
 
 /// An algorithm, prepared for the second set.
 pub(super) trait Finder: Send + Sync {
-    /// Finds the pairs of these rows of the first set, which `probe` tests, counted from the first
-    /// of them. The indices of a row are in any order.
-    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Found>;
+    /// Finds the pairs of `rows` of the first set, which are the rows from 0 on of `probe`. The
+    /// indices of a row are in any order.
+    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Pairs>;
 }
 
+/// The results that a search returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Counts,
@@ -24,14 +25,14 @@ pub(super) enum Wanted {
 
 /// The pairs of consecutive rows.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Pairs {
     /// The number of each row's pairs.
     pub counts: Vec<u32>,
     /// The indices of the pairs, row after row, if wanted.
     pub indices: Vec<u32>,
 }
 
-impl Found {
+impl Pairs {
     /// Sorts the indices of each row, which are below `length`. A row with more than one in
     /// `MARK` of all boxes is sorted by marking its boxes.
     pub fn sort_rows(&mut self, length: usize) -> Result<()> {
@@ -71,16 +72,16 @@ fn sort_by_marks(row: &mut [u32], marks: &mut [u64]) {
 }
 
 /// Joins the pairs of consecutive chunks of rows.
-pub(super) fn joined(chunks: Vec<Found>) -> Result<Overlaps> {
-    let rows: usize = chunks.iter().map(|found| found.counts.len()).sum();
+pub(super) fn joined(chunks: Vec<Pairs>) -> Result<Overlaps> {
+    let rows: usize = chunks.iter().map(|pairs| pairs.counts.len()).sum();
     let mut offsets = zeroed::<usize>(rows + 1)?;
-    let counts = chunks.iter().flat_map(|found| &found.counts);
+    let counts = chunks.iter().flat_map(|pairs| &pairs.counts);
     let mut end = 0;
     for (offset, &count) in offsets[1..].iter_mut().zip(counts) {
         end += count as usize;
         *offset = end;
     }
-    let indices = concatenated(chunks.into_iter().map(|found| found.indices).collect())?;
+    let indices = concatenated(chunks.into_iter().map(|pairs| pairs.indices).collect())?;
     Ok(Overlaps::new(offsets, indices))
 }
 

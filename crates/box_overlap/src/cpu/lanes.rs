@@ -35,7 +35,7 @@ pub(super) struct Groups<K> {
 }
 
 impl<K: Key> Groups<K> {
-    /// Makes groups of `length` boxes, whose `limits` (index, axis) are known.
+    /// Makes groups of `length` boxes, given their `limits` (index, axis).
     fn new(
         length: usize,
         axes: usize,
@@ -59,7 +59,7 @@ impl<K: Key> Groups<K> {
     }
 
     /// Makes groups of the boxes with these indices, or of all boxes.
-    pub fn of_boxes<T: Lanes<Key = K>>(boxes: Boxes<'_, T>, ids: Option<&[u32]>) -> Result<Self> {
+    pub fn of_boxes<T: HasKey<Key = K>>(boxes: Boxes<'_, T>, ids: Option<&[u32]>) -> Result<Self> {
         let axes = boxes.axes;
         Groups::new(boxes.len(), axes, |index, axis| {
             let row = ids.map_or(index, |ids| ids[index] as usize);
@@ -171,6 +171,7 @@ impl Tester for Portable {
     }
 }
 
+/// Returns the lanes that are set, as bits.
 #[inline(always)]
 pub(super) fn bits(lanes: [bool; LANES]) -> u32 {
     let bit = |(lane, &is_set): (usize, &bool)| u32::from(is_set) << lane;
@@ -197,17 +198,17 @@ impl Tester for Avx2 {
     }
 }
 
-/// A type of coordinates.
-pub(crate) trait Lanes: Number {
-    /// The type of the keys that are compared, which are in the order of the coordinates. `f32` has
-    /// the keys of `i32`, so that the search is compiled once for both.
+/// A type of coordinates, with keys in the order of the coordinates. Keys are compared in place of
+/// coordinates. `f32` and `i32` have the same type of keys, so that the search is compiled once for
+/// both.
+pub(crate) trait HasKey: Number {
     type Key: Key;
 
     /// Returns the key of a coordinate, which is not NaN.
     fn key(self) -> Self::Key;
 }
 
-impl Lanes for i32 {
+impl HasKey for i32 {
     type Key = i32;
 
     #[inline(always)]
@@ -216,19 +217,19 @@ impl Lanes for i32 {
     }
 }
 
-impl Lanes for f32 {
+impl HasKey for f32 {
     type Key = i32;
 
     /// The bits of positive numbers are in their order, and those of negative numbers in reverse.
     #[inline(always)]
     fn key(self) -> i32 {
-        // −0.0 + 0.0 = 0.0.
+        // −0.0 + 0.0 = 0.0: both zeros have the same key.
         let bits = (self + 0.0).to_bits() as i32;
         bits ^ ((bits >> 31) & i32::MAX)
     }
 }
 
-impl Lanes for f64 {
+impl HasKey for f64 {
     type Key = f64;
 
     #[inline(always)]
@@ -237,7 +238,7 @@ impl Lanes for f64 {
     }
 }
 
-/// Numbers that are compared eight at a time.
+/// A type of keys, which are compared eight at a time.
 pub(crate) trait Key: Number {
     /// As [`Tester::overlapping`], with AVX2.
     #[cfg(target_arch = "x86_64")]
@@ -301,7 +302,7 @@ impl Key for f64 {
 mod tests {
     use super::*;
 
-    fn check<T: Lanes>(values: &[T]) {
+    fn check<T: HasKey>(values: &[T]) {
         let limits = |i: usize| {
             let (min, max) = (values[i * 7 % values.len()], values[i * 5 % values.len()]);
             if min <= max { [min, max] } else { [max, min] }

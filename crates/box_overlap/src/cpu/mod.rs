@@ -17,10 +17,10 @@ use super::options::Algorithm;
 use super::output::Overlaps;
 use super::slices::Search;
 use brute_force::BruteForce;
-use finder::{Finder, Found, Wanted, joined};
+use finder::{Finder, Pairs, Wanted, joined};
 use gridstride_runtime::{Result, parallel};
 use lanes::Groups;
-pub(super) use lanes::Lanes;
+pub(super) use lanes::HasKey;
 use probe::{Keys, Probe};
 use walk::Indexed;
 
@@ -31,7 +31,8 @@ const CHUNK: usize = 512;
 /// others.
 const CHUNKS_PER_THREAD: usize = 8;
 
-pub(super) struct CpuSearch<'a, T: Lanes> {
+/// A search in a second set that has been prepared.
+pub(super) struct CpuSearch<'a, T: HasKey> {
     set1: Packed<'a, T>,
     /// The number of boxes of the second set.
     length: usize,
@@ -40,7 +41,7 @@ pub(super) struct CpuSearch<'a, T: Lanes> {
     finder: Box<dyn Finder>,
 }
 
-impl<'a, T: Lanes> CpuSearch<'a, T> {
+impl<'a, T: HasKey> CpuSearch<'a, T> {
     /// Checks the boxes, and prepares the second set.
     pub fn new(problem: Problem<'a, T>) -> Result<Self> {
         problem.check()?;
@@ -71,7 +72,7 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
         })
     }
 
-    fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Found>> {
+    fn find(&self, rows: Range<usize>, wanted: Wanted) -> Result<Vec<Pairs>> {
         let probe = |rows: Range<usize>| {
             let keys = Keys::new(&self.levels, self.set1.boxes().rows(rows))?;
             Ok(Box::new(keys) as Box<dyn Probe>)
@@ -83,32 +84,33 @@ impl<'a, T: Lanes> CpuSearch<'a, T> {
 /// Makes a probe for rows of the first set.
 type MakeProbe<'a> = &'a (dyn Fn(Range<usize>) -> Result<Box<dyn Probe + 'a>> + Sync);
 
-/// Finds the pairs of these rows of the first set, chunk by chunk.
+/// Finds the pairs of these rows of the first set, chunk by chunk. `length` is the number of boxes
+/// of the second set.
 fn find(
     finder: &dyn Finder,
     probe: MakeProbe,
     rows: Range<usize>,
     length: usize,
     wanted: Wanted,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<Pairs>> {
     let chunk = rows.len() / (rayon::current_num_threads() * CHUNKS_PER_THREAD);
     let chunk = chunk.clamp(1, CHUNK);
     parallel::try_map(rows.clone().step_by(chunk), |start| {
         let rows = start..rows.end.min(start + chunk);
-        let mut found = finder.find(&*probe(rows.clone())?, rows, wanted)?;
+        let mut pairs = finder.find(&*probe(rows.clone())?, rows, wanted)?;
         if wanted == Wanted::CountsAndIndices {
-            found.sort_rows(length)?;
+            pairs.sort_rows(length)?;
         }
-        Ok(found)
+        Ok(pairs)
     })
 }
 
-impl<T: Lanes> Search for CpuSearch<'_, T> {
+impl<T: HasKey> Search for CpuSearch<'_, T> {
     fn counts(&mut self, mut counts: &mut [u32]) -> Result<()> {
-        for found in self.find(0..counts.len(), Wanted::Counts)? {
-            let places = counts.split_off_mut(..found.counts.len());
+        for pairs in self.find(0..counts.len(), Wanted::Counts)? {
+            let places = counts.split_off_mut(..pairs.counts.len());
             let places = places.expect("a place for each row");
-            places.copy_from_slice(&found.counts);
+            places.copy_from_slice(&pairs.counts);
         }
         Ok(())
     }

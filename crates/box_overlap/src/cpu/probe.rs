@@ -1,18 +1,18 @@
-//! Tests of rows of the first set with groups of the second: all that the search compiles for each
-//! type of keys and number of axes.
+//! Tests of rows of the first set with groups of the second set. Of the search, only these tests
+//! are compiled for each type of keys and number of axes.
 
 use std::ops::Range;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::reserve;
 
-use super::lanes::{Groups, Intervals, Isa, Key, Lanes, Tester, WithTester, lanes};
+use super::lanes::{Groups, HasKey, Intervals, Isa, Key, Tester, WithTester, lanes};
 use crate::input::Boxes;
 
-/// Tests of a call, which bounds the lists.
+/// The most tests of a call of [`Probe::test`], which bounds the lists of tests.
 pub(super) const LIST: usize = 1 << 8;
 
-/// Rows that are scanned with a group while the group is in registers.
+/// Rows that are tested with a group while the group is in registers.
 pub(super) const ROWS: usize = 4;
 
 /// The most groups of a scan.
@@ -43,13 +43,13 @@ impl Test {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hits {
     pub group: u32,
-    /// For each row the lanes that overlap, as bits. Lanes without a box repeat the last box.
+    /// For each row, the lanes that overlap, as bits. Lanes without a box repeat the last box.
     pub lanes: [u8; ROWS],
 }
 
 /// Rows of the first set, and the second set in groups.
 pub(super) trait Probe {
-    /// Writes for each test the lanes of boxes that overlap, as bits.
+    /// Writes, for each test, the lanes of boxes that overlap, as bits.
     fn test(&self, level: usize, tests: &[Test], hits: &mut [u8; LIST]);
 
     /// Tests rows with groups of the lowest level. Writes the groups with hits, and returns their
@@ -66,7 +66,7 @@ pub(super) struct Keys<'a, K> {
 }
 
 impl<'a, K: Key> Keys<'a, K> {
-    pub fn new<T: Lanes<Key = K>>(levels: &'a [Groups<K>], rows: Boxes<'_, T>) -> Result<Self> {
+    pub fn new<T: HasKey<Key = K>>(levels: &'a [Groups<K>], rows: Boxes<'_, T>) -> Result<Self> {
         let mut limits = Vec::new();
         reserve(&mut limits, rows.len() * rows.axes)?;
         for row in rows.numbers.chunks_exact(2 * rows.axes) {
@@ -80,6 +80,24 @@ impl<'a, K: Key> Keys<'a, K> {
             rows: limits,
         })
     }
+
+    /// [`Probe::scan`] for a number of axes.
+    fn scan_along<const AXES: usize>(
+        &self,
+        rows: [usize; ROWS],
+        groups: Range<usize>,
+        hits: &mut [Hits; SCAN],
+    ) -> usize {
+        let mut end = 0;
+        self.isa.run(Scan {
+            first: groups.start,
+            groups: &self.levels[0].intervals.as_chunks::<AXES>().0[groups],
+            rows: rows.map(|row| self.rows.as_chunks::<AXES>().0[row]),
+            hits,
+            end: &mut end,
+        });
+        end
+    }
 }
 
 impl<K: Key> Probe for Keys<'_, K> {
@@ -92,28 +110,14 @@ impl<K: Key> Probe for Keys<'_, K> {
     }
 
     fn scan(&self, rows: [usize; ROWS], groups: Range<usize>, hits: &mut [Hits; SCAN]) -> usize {
-        let (level, first, mut end) = (&self.levels[0], groups.start, 0);
-        let groups = &level.intervals[groups.start * level.axes..groups.end * level.axes];
-        match level.axes {
-            2 => self.isa.run(Scan {
-                first,
-                groups: groups.as_chunks::<2>().0,
-                rows: rows.map(|row| self.rows.as_chunks::<2>().0[row]),
-                hits,
-                end: &mut end,
-            }),
-            _ => self.isa.run(Scan {
-                first,
-                groups: groups.as_chunks::<3>().0,
-                rows: rows.map(|row| self.rows.as_chunks::<3>().0[row]),
-                hits,
-                end: &mut end,
-            }),
+        match self.levels[0].axes {
+            2 => self.scan_along::<2>(rows, groups, hits),
+            _ => self.scan_along::<3>(rows, groups, hits),
         }
-        end
     }
 }
 
+/// Runs tests with the groups of a level.
 struct RunTests<'a, K, const AXES: usize>(
     &'a Groups<K>,
     &'a [[K; 2]],
@@ -135,7 +139,9 @@ impl<K: Key, const AXES: usize> WithTester for RunTests<'_, K, AXES> {
     }
 }
 
+/// Tests rows with groups, and writes the groups with hits and their number.
 struct Scan<'a, K, const AXES: usize> {
+    /// The index of the first group.
     first: usize,
     groups: &'a [[Intervals<K>; AXES]],
     rows: [[[K; 2]; AXES]; ROWS],
@@ -149,7 +155,7 @@ impl<K: Key, const AXES: usize> WithTester for Scan<'_, K, AXES> {
         // In registers, not behind references.
         let (rows, mut end) = (self.rows, 0);
         for (i, group) in self.groups.iter().enumerate() {
-            // A loop, since `map` of arrays is not always inlined, as a test must be.
+            // A loop, since a test has to be inlined, and `map` of arrays is not always.
             let mut lanes = [0; ROWS];
             for (lanes, row) in lanes.iter_mut().zip(&rows) {
                 *lanes = tester.overlapping(group, row);

@@ -2,14 +2,14 @@
 
 use gridstride_runtime::Result;
 
-use super::lanes::{Groups, Lanes};
+use super::lanes::{Groups, HasKey};
 use crate::input::Boxes;
 
 /// Returns the levels of a tree: boxes in the order of a curve, in groups of
 /// [`LANES`](super::lanes::LANES); the bounding boxes of these groups, in groups; and so on up to a
 /// single group. The children of box i of a level are group i of the level below. An empty set has
 /// no levels.
-pub(super) fn levels<T: Lanes>(boxes: Boxes<'_, T>, ids: &[u32]) -> Result<Vec<Groups<T::Key>>> {
+pub(super) fn levels<T: HasKey>(boxes: Boxes<'_, T>, ids: &[u32]) -> Result<Vec<Groups<T::Key>>> {
     let mut levels = Vec::new();
     if boxes.len() > 0 {
         levels.push(Groups::of_boxes(boxes, Some(ids))?);

@@ -2,14 +2,14 @@
 //!
 //! The work is a list of tests: pairs of a row and a group. The tests of a level give the list of
 //! the level below in the same order, and the tests of the lowest level give the pairs, row after
-//! row. So the loops are long, and loads of different tests overlap instead of waiting for results.
+//! row. The loops are long, and loads of different tests overlap instead of waiting for results.
 
 use std::ops::Range;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{collected, reserve, zeroed};
 
-use super::finder::{Finder, Found, Wanted};
+use super::finder::{Finder, Pairs, Wanted};
 use super::lanes::{Isa, LANES, Tester, WithTester, bits};
 use super::probe::{LIST, Probe, Test};
 
@@ -24,7 +24,7 @@ pub(super) struct Indexed {
 }
 
 impl Finder for Indexed {
-    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Found> {
+    fn find(&self, probe: &dyn Probe, rows: Range<usize>, wanted: Wanted) -> Result<Pairs> {
         let count = rows.len();
         let mut walk = Walk {
             isa: Isa::new(),
@@ -32,14 +32,14 @@ impl Finder for Indexed {
             ids: &self.ids,
             first: self.is_self.then_some(rows.start as u32),
             wanted,
-            found: Found {
+            pairs: Pairs {
                 counts: zeroed(count)?,
                 indices: Vec::new(),
             },
             places: [0; LIST * LANES],
         };
         let Some(below_top) = self.levels.checked_sub(1) else {
-            return Ok(walk.found);
+            return Ok(walk.pairs);
         };
         let mut lists = collected((0..below_top).map(|_| [Test(0); LIST * LANES]))?;
         let mut top = [Test(0); LIST];
@@ -50,7 +50,7 @@ impl Finder for Indexed {
             }
             walk.down(top, &mut lists)?;
         }
-        Ok(walk.found)
+        Ok(walk.pairs)
     }
 }
 
@@ -61,7 +61,7 @@ struct Walk<'a> {
     /// The index of the first row, for pairs within a set.
     first: Option<u32>,
     wanted: Wanted,
-    found: Found,
+    pairs: Pairs,
     /// Positions in the lowest level of the boxes found by the current list.
     places: [u32; LIST * LANES],
 }
@@ -75,7 +75,7 @@ impl Walk<'_> {
             let hits = &hits[..tests.len()];
             let Some((below, lists)) = lists.split_last_mut() else {
                 if self.wanted == Wanted::CountsAndIndices {
-                    reserve(&mut self.found.indices, tests.len() * LANES)?;
+                    reserve(&mut self.pairs.indices, tests.len() * LANES)?;
                 }
                 self.isa.run(Leaves(self, tests, hits));
                 continue;
@@ -102,16 +102,16 @@ impl WithTester for Expand<'_> {
         let Expand(tests, hits, below, result) = self;
         let mut end = 0;
         for (test, &hits) in tests.iter().zip(hits) {
-            // All eight places are written, and those beyond the hits again by the next test: the
-            // number of hits cannot be predicted, and a loop over them would take as long as the
-            // test.
+            // All eight places are written, and the next test overwrites the places beyond the
+            // hits: the number of hits cannot be predicted, and a loop over the hits would take as
+            // long as the test.
             let mut next = [Test(0); LANES];
             // There are fewer than 2³² groups.
             let first = Test::new(test.row(), test.group() * LANES).0;
             for (next, &lane) in next.iter_mut().zip(&LANES_OF[hits as usize]) {
                 *next = Test(first + u64::from(lane));
             }
-            // Behind a loop over an array of its own, which is vectorized.
+            // The loop over a separate array is vectorized.
             below[end..end + LANES].copy_from_slice(&next);
             end += hits.count_ones() as usize;
         }
@@ -119,7 +119,7 @@ impl WithTester for Expand<'_> {
     }
 }
 
-/// The lanes of each set of bits, ascending, padded with zeros.
+/// The lanes of each set of bits, in ascending order, padded with zeros.
 static LANES_OF: [[u8; LANES]; 1 << LANES] = {
     let mut lanes_of = [[0; LANES]; 1 << LANES];
     let mut set = 0;
@@ -144,7 +144,7 @@ impl WithTester for Leaves<'_, '_> {
     fn run(self, _: impl Tester) {
         let Leaves(walk, tests, hits) = self;
         let (ids, first, places) = (walk.ids, walk.first, &mut walk.places);
-        let (found, store) = (&mut walk.found, walk.wanted == Wanted::CountsAndIndices);
+        let (pairs, store) = (&mut walk.pairs, walk.wanted == Wanted::CountsAndIndices);
         let groups_of_ids = ids.as_chunks::<LANES>().0;
         let mut end = 0;
         for (test, &hits) in tests.iter().zip(hits) {
@@ -156,7 +156,7 @@ impl WithTester for Leaves<'_, '_> {
                 }
                 hits &= bits(counts);
             }
-            found.counts[row] += hits.count_ones();
+            pairs.counts[row] += hits.count_ones();
             if store {
                 // As in `Expand`. The indices of the boxes are looked up when the list is done.
                 let mut next = [0; LANES];
@@ -169,6 +169,6 @@ impl WithTester for Leaves<'_, '_> {
             }
         }
         let ids = places[..end].iter().map(|&place| ids[place as usize]);
-        found.indices.extend(ids);
+        pairs.indices.extend(ids);
     }
 }
