@@ -80,7 +80,8 @@ fn images(name: &str, ptx: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(images)
 }
 
-/// Returns a copy of a PTX file that is compressed by LZ4, which is fast also in a build script: those are not optimised.
+/// Compresses a PTX file by LZ4, and returns the path of the copy. LZ4 is fast even here: build
+/// scripts are compiled without optimisation.
 fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
     let target = out
         .join(ptx.file_name().unwrap_or_default())

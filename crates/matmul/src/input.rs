@@ -54,7 +54,7 @@ impl Sizes {
     }
 }
 
-/// Checks that devices have the instructions, before anything is copied.
+/// Fails unless all devices have the instructions.
 pub fn require_instructions(devices: &[Device], asked: Instructions) -> Result<()> {
     for device in devices {
         let (major, minor) = device.compute_capability();

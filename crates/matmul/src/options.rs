@@ -69,8 +69,9 @@ gridstride_runtime::choice! {
 }
 
 impl Instructions {
-    /// Returns the instructions among which the model chooses; if the GPU has no room for their
-    /// kernels, it chooses among the next. There are none if the compute capability lacks these.
+    /// Returns ranges of instructions: the model chooses among the first range, and if the GPU has
+    /// no room for their kernels, among the next. Returns no range if the compute capability lacks
+    /// these instructions.
     pub(super) fn allowed(
         self,
         compute_capability: (u32, u32),
