@@ -48,6 +48,7 @@ pub mod fasta;
 mod memory;
 pub mod nearest;
 mod node;
+mod planner;
 mod session;
 pub mod sketch;
 mod table_function;

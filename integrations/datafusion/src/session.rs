@@ -11,10 +11,11 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
-use crate::box_overlap::{BoxOverlapFunction, BoxOverlapPlanner};
+use crate::box_overlap::{BoxOverlapFunction, BoxOverlapNode};
 use crate::config::GridstrideConfig;
-use crate::nearest::{NearestFunction, NearestPlanner};
-use crate::time_series::{TimeBucketPlanner, TimeBucketsFunction};
+use crate::nearest::{NearestFunction, NearestNode};
+use crate::planner::NodePlanner;
+use crate::time_series::{TimeBucketNode, TimeBucketsFunction};
 use crate::{exact, fasta, sketch};
 
 /// Adds everything to a session: the functions, the table functions, the
@@ -51,22 +52,22 @@ pub fn register(ctx: &SessionContext) -> Result<()> {
 /// Returns the planners of all nodes, for a [`DefaultPhysicalPlanner`] of your own query planner.
 pub fn extension_planners() -> Vec<Arc<dyn ExtensionPlanner + Send + Sync>> {
     vec![
-        Arc::new(BoxOverlapPlanner),
-        Arc::new(TimeBucketPlanner),
-        Arc::new(NearestPlanner),
+        NodePlanner::<BoxOverlapNode>::new(),
+        NodePlanner::<TimeBucketNode>::new(),
+        NodePlanner::<NearestNode>::new(),
     ]
 }
 
 /// Returns the engine's query planner with the [planners](extension_planners) of all nodes.
 pub fn query_planner() -> Arc<dyn QueryPlanner + Send + Sync> {
-    Arc::new(NodePlanner)
+    Arc::new(SessionPlanner)
 }
 
 #[derive(Debug)]
-struct NodePlanner;
+struct SessionPlanner;
 
 #[async_trait]
-impl QueryPlanner for NodePlanner {
+impl QueryPlanner for SessionPlanner {
     async fn create_physical_plan(
         &self,
         plan: &LogicalPlan,

@@ -11,14 +11,9 @@
 
 use std::sync::Arc;
 
-use datafusion::catalog::Session;
-use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::common::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_planner::PhysicalPlanner;
 
 /// Like [`place`], for a node with one input.
 pub(crate) fn hold_back(inputs: &mut [LogicalPlan], before: &[&LogicalPlan]) -> Result<Vec<Expr>> {
@@ -76,32 +71,6 @@ fn pushed(inputs: &[LogicalPlan], before: &[&LogicalPlan]) -> Option<Expr> {
     predicates
         .all(|other| other == Some(first))
         .then(|| first.clone())
-}
-
-/// The planner's arguments that [`filtered`] takes.
-pub(crate) struct Planning<'a> {
-    pub planner: &'a dyn PhysicalPlanner,
-    pub session: &'a dyn Session,
-    pub context: &'a PhysicalPlanningContext,
-}
-
-/// Applies filters that were held back to the rows that a node returns.
-pub(crate) fn filtered(
-    node: Arc<dyn ExecutionPlan>,
-    filters: &[Expr],
-    schema: &DFSchema,
-    planning: &Planning<'_>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(predicate) = conjunction(filters.iter().cloned()) else {
-        return Ok(node);
-    };
-    let predicate = planning.planner.create_physical_expr(
-        &predicate,
-        schema,
-        planning.session,
-        planning.context,
-    )?;
-    Ok(Arc::new(FilterExec::try_new(predicate, node)?))
 }
 
 /// Adds filters that were held back to what EXPLAIN shows of a logical node.

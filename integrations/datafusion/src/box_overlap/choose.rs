@@ -20,7 +20,7 @@ use super::boxes::{AnyBoxes, ArrowCoordinate, Boxes, with_boxes};
 use super::options::{BoxOverlapMethod, BoxOverlapOptions};
 use super::parameters::{BoxJoinType, Placement};
 use super::tiling::{MOST_BINS, Tiling};
-use crate::volatile::Planning;
+use crate::planner::Planning;
 
 /// The inputs of a choice.
 pub struct Choice<'a> {

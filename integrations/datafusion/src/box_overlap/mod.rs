@@ -88,6 +88,6 @@ pub use options::{BoxOverlapMethod, BoxOverlapOptions};
 pub use parameters::{
     BoxJoinType, BoxMatchParameters, BoxOverlapParameters, BoxTileParameters, Placement,
 };
-pub use plan::{BoxOverlapNode, BoxOverlapPlanner};
+pub use plan::BoxOverlapNode;
 pub use tile_exec::BoxTileExec;
 pub use tiling::Tiling;

@@ -8,15 +8,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::Field;
-use datafusion::catalog::Session;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::logical_plan::builder::build_join_schema;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{
-    Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
-};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use super::box_type::{BoxColumns, BoxType, NAME, require_same_type};
 use super::choose::Choice;
@@ -28,8 +23,9 @@ use super::parameters::{
 };
 use super::tile_exec::BoxTileExec;
 use crate::config::GridstrideConfig;
+use crate::planner::{PlannedNode, Planning};
 use crate::table_function::find_column;
-use crate::volatile::{self, Planning};
+use crate::volatile;
 
 /// A join of two plans on their overlapping boxes.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -200,52 +196,36 @@ impl UserDefinedLogicalNodeCore for BoxOverlapNode {
     }
 }
 
-/// Plans [`BoxOverlapNode`]s.
-#[derive(Debug)]
-pub struct BoxOverlapPlanner;
-
 #[async_trait]
-impl ExtensionPlanner for BoxOverlapPlanner {
-    async fn plan_extension(
+impl PlannedNode for BoxOverlapNode {
+    async fn plan(
         &self,
-        planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
-        session: &dyn Session,
-        context: &PhysicalPlanningContext,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(node) = node.as_any().downcast_ref::<BoxOverlapNode>() else {
-            return Ok(None);
-        };
+        planning: &Planning<'_>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let [left, right] = inputs else {
             return internal_err!("BoxOverlap has two inputs");
         };
-        let config = GridstrideConfig::of(session.config_options());
+        let config = GridstrideConfig::of(planning.session.config_options());
         let boxes = [
-            box_columns(node.left.schema(), &node.left_boxes)?,
-            box_columns(node.right.schema(), &node.right_boxes)?,
+            box_columns(self.left.schema(), &self.left_boxes)?,
+            box_columns(self.right.schema(), &self.right_boxes)?,
         ];
-        let planning = Planning {
-            planner,
-            session,
-            context,
-        };
         let choice = Choice {
-            options: &node.options,
-            join: node.join,
+            options: &self.options,
+            join: self.join,
             inputs: [left, right],
             boxes: [&boxes[0], &boxes[1]],
-            axes: box_type(node.left.schema(), &node.left_boxes)?.width / 2,
+            axes: box_type(self.left.schema(), &self.left_boxes)?.width / 2,
             tile_rows: config.box_tile_rows,
             batch_rows: config.batch_rows,
-            logical: [&node.left, &node.right],
-            planning: &planning,
+            logical: [&self.left, &self.right],
+            planning,
         };
         let placement = choice.placement().await;
         let [left_boxes, right_boxes] = boxes;
         let parameters = BoxOverlapParameters {
-            join: node.join,
+            join: self.join,
             left: left_boxes,
             right: right_boxes,
             placement,
@@ -254,8 +234,11 @@ impl ExtensionPlanner for BoxOverlapPlanner {
             batch_pairs: config.box_pairs,
             device: config.device,
         };
-        let exec = join(parameters, Arc::clone(left), Arc::clone(right))?;
-        volatile::filtered(exec, &node.filters, &node.schema, &planning).map(Some)
+        join(parameters, Arc::clone(left), Arc::clone(right))
+    }
+
+    fn filters(&self) -> &[Expr] {
+        &self.filters
     }
 }
 

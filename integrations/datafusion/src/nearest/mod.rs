@@ -41,4 +41,4 @@ pub use calls::NearestExt;
 pub(crate) use calls::NearestFunction;
 pub use exec::NearestExec;
 pub use parameters::{NearestParameters, VectorColumn};
-pub(crate) use plan::NearestPlanner;
+pub(crate) use plan::NearestNode;

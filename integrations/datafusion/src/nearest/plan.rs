@@ -7,24 +7,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::catalog::Session;
 use datafusion::common::{
     Column, DFSchema, DFSchemaRef, Result, TableReference, internal_err, plan_err,
 };
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{
-    Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
-};
+use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use super::exec::NearestExec;
 use super::parameters::{
     DISTANCE, NAME, NearestParameters, RANK, VectorColumn, added_fields, check_vectors,
 };
 use crate::config::GridstrideConfig;
+use crate::planner::{PlannedNode, Planning};
 use crate::table_function::find_column;
-use crate::volatile::{self, Planning};
+use crate::volatile;
 
 /// The nearest references of each query.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -200,35 +196,25 @@ impl UserDefinedLogicalNodeCore for NearestNode {
     }
 }
 
-/// Plans [`NearestNode`]s.
-#[derive(Debug)]
-pub struct NearestPlanner;
-
 #[async_trait]
-impl ExtensionPlanner for NearestPlanner {
-    async fn plan_extension(
+impl PlannedNode for NearestNode {
+    async fn plan(
         &self,
-        planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
-        session: &dyn Session,
-        context: &PhysicalPlanningContext,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(node) = node.as_any().downcast_ref::<NearestNode>() else {
-            return Ok(None);
-        };
+        planning: &Planning<'_>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let [queries, references] = inputs else {
             return internal_err!("{NAME} has two inputs");
         };
-        let parameters = node.parameters(&GridstrideConfig::of(session.config_options()))?;
+        let parameters =
+            self.parameters(&GridstrideConfig::of(planning.session.config_options()))?;
         let (queries, references) = (Arc::clone(queries), Arc::clone(references));
-        let exec = Arc::new(NearestExec::try_new(parameters, queries, references)?);
-        let planning = Planning {
-            planner,
-            session,
-            context,
-        };
-        volatile::filtered(exec, &node.filters, &node.schema, &planning).map(Some)
+        Ok(Arc::new(NearestExec::try_new(
+            parameters, queries, references,
+        )?))
+    }
+
+    fn filters(&self) -> &[Expr] {
+        &self.filters
     }
 }

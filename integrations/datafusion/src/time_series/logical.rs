@@ -8,15 +8,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, plan_err};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder, UserDefinedLogicalNode,
-    UserDefinedLogicalNodeCore, cast, ident,
+    Expr, ExprSchemable, Extension, LogicalPlan, LogicalPlanBuilder, UserDefinedLogicalNodeCore,
+    cast, ident,
 };
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use super::duration::Resolution;
 use super::exec::TimeBucketExec;
@@ -25,7 +22,8 @@ use super::parameters::{ColumnNames, Methods, SERIES, TIMESTAMP, TimeBucketParam
 use super::sort::SeriesSortExec;
 use crate::config::GridstrideConfig;
 use crate::exact::exact_float64;
-use crate::volatile::{self, Planning};
+use crate::planner::{PlannedNode, Planning};
+use crate::volatile;
 
 /// Statistics of the values in buckets of time, one row for each series and bucket.
 ///
@@ -231,42 +229,30 @@ impl UserDefinedLogicalNodeCore for TimeBucketNode {
     }
 }
 
-/// Plans [`TimeBucketNode`]s.
-#[derive(Debug)]
-pub struct TimeBucketPlanner;
-
 #[async_trait]
-impl ExtensionPlanner for TimeBucketPlanner {
-    async fn plan_extension(
+impl PlannedNode for TimeBucketNode {
+    async fn plan(
         &self,
-        planner: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _: &[&LogicalPlan],
         inputs: &[Arc<dyn ExecutionPlan>],
-        session: &dyn Session,
-        context: &PhysicalPlanningContext,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(node) = node.as_any().downcast_ref::<TimeBucketNode>() else {
-            return Ok(None);
-        };
-        let config = GridstrideConfig::of(session.config_options());
+        planning: &Planning<'_>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let config = GridstrideConfig::of(planning.session.config_options());
         let parameters = TimeBucketParameters {
             device: config.device,
             batch_rows: config.batch_rows,
             merge_sorted: config.merge_sorted,
-            ..node.parameters.clone()
+            ..self.parameters.clone()
         };
         let mut exec = TimeBucketExec::try_new(parameters.clone(), Arc::clone(&inputs[0]))?;
         if exec.sorts_by_series() {
-            let names = node.parameters.names.clone();
+            let names = self.parameters.names.clone();
             let sorted = SeriesSortExec::try_new(names, Arc::clone(&inputs[0]))?;
             exec = TimeBucketExec::try_new(parameters, Arc::new(sorted))?;
         }
-        let planning = Planning {
-            planner,
-            session,
-            context,
-        };
-        volatile::filtered(Arc::new(exec), &node.filters, &node.schema, &planning).map(Some)
+        Ok(Arc::new(exec))
+    }
+
+    fn filters(&self) -> &[Expr] {
+        &self.filters
     }
 }

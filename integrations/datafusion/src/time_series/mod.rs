@@ -103,7 +103,7 @@ mod stream;
 pub use calls::TimeBucketsExt;
 pub(crate) use calls::TimeBucketsFunction;
 pub use exec::TimeBucketExec;
-pub use logical::{TimeBucketNode, TimeBucketPlanner};
+pub use logical::TimeBucketNode;
 pub use options::TimeBucketOptions;
 pub use parameters::{ColumnNames, Methods, TimeBucketParameters};
 pub use sort::SeriesSortExec;
