@@ -82,7 +82,7 @@ impl SearchPartition {
         }
     }
 
-    /// Returns the rows of the second set, which may be those of the first.
+    /// Returns the rows of the second set. For pairs within one set, these are `rows`.
     fn any_columns(&self) -> &Range<usize> {
         self.columns.as_ref().unwrap_or(&self.rows)
     }

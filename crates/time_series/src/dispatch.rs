@@ -121,6 +121,7 @@ fn aggregate_by<A: Aggregate<State: Send, Output: Element> + Send + Sync>(
         result: size_of::<A::Output>(),
         cuts_buckets,
     };
+    // Before points are read, and before another device computes its share.
     for device in devices {
         if device.kind() != DeviceKind::Cpu {
             custom.launches(device)?;

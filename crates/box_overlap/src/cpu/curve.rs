@@ -54,7 +54,7 @@ pub(super) fn order<T: Number>(boxes: Boxes<'_, T>) -> Result<Vec<u32>> {
     Ok(ids)
 }
 
-/// Boxes whose limits are read as `f64`, so that the order is compiled once for all types.
+/// Boxes of any type. Their limits are converted to `f64`, so that the order is compiled once.
 trait Limits: Sync {
     /// Reads the limits of the boxes with these indices, column by column.
     fn read(&self, ids: [u32; LANES], columns: &mut [[f64; LANES]]);
@@ -189,7 +189,7 @@ impl<const AXES: usize> Grid<AXES> {
         std::array::from_fn(|lane| self.key(rows.edges(lane), places[lane]))
     }
 
-    /// Returns the key of a box with these edges, whose centre has this place on the curve.
+    /// Returns the key of a box from its edges and the place of its centre on the curve.
     #[inline(always)]
     fn key(&self, edges: [f64; AXES], place: u64) -> u64 {
         let extent = longest(edges);

@@ -220,7 +220,8 @@ impl HasKey for i32 {
 impl HasKey for f32 {
     type Key = i32;
 
-    /// The bits of positive numbers are in their order, and those of negative numbers in reverse.
+    /// As integers, the bits of positive numbers ascend with the numbers, and the bits of negative
+    /// numbers descend: all but the sign are flipped there.
     #[inline(always)]
     fn key(self) -> i32 {
         // −0.0 + 0.0 = 0.0: both zeros have the same key.

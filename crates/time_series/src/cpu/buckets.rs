@@ -106,8 +106,7 @@ impl BucketSlice<'_> {
         }
     }
 
-    /// Returns buckets of the same series that begin with these points, the last of which ends at
-    /// `end`.
+    /// Returns buckets of the same series, given the first point of each and the end of the last.
     pub fn with_firsts<'a>(&'a self, firsts: &'a [u32], end: usize) -> BucketSlice<'a> {
         BucketSlice {
             offsets: self.offsets,
@@ -288,7 +287,8 @@ impl Buckets {
 }
 
 /// Adds the number of buckets before each chunk to the offsets of the series that begin in the
-/// chunk. Returns these numbers, and at the end the number of buckets. `counts` are those of chunks.
+/// chunk. Returns the number before each chunk, and at the end the number of all buckets. `counts`
+/// has the number of buckets of each chunk.
 fn add_buckets_before(
     offsets: &mut [usize],
     series_of_chunks: Vec<Range<usize>>,

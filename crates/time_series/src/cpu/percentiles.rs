@@ -88,7 +88,7 @@ struct Keys {
 
 impl Keys {
     /// Moves the keys that the percentiles need to their places in ascending order, and returns the
-    /// number of keys without those of NaN, or `None` if NaN is among them and not skipped.
+    /// number of keys that are not NaN; `None` if there is a NaN that is not skipped.
     fn order(&mut self, skips_nan: bool, percents: &[(usize, f64)]) -> Option<usize> {
         let nans = self.keys.iter().filter(|&&key| key == NAN).count();
         if !skips_nan && nans > 0 {

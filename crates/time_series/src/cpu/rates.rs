@@ -16,8 +16,8 @@ use crate::options::Nan;
 use crate::timeline::CHUNK;
 use crate::values::with_values;
 
-/// The least points of a block of buckets whose rates are computed at once: few enough for the
-/// fastest cache.
+/// The rates of a block of buckets are computed together. A block has at least this number of
+/// points, whose rates fit in the fastest cache.
 const BLOCK: usize = 1 << 10;
 
 /// Differences that are computed before each check for NaN.
