@@ -152,7 +152,10 @@ impl Parser<'_> {
                     return Err(Problem::NoPlus);
                 }
                 // Only white space follows, or the part of a record that was read before an error.
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    self.parsed.lines += memchr_iter(b'\n', rest).count() as u64;
+                    return Ok(());
+                }
                 Err(failure) => {
                     if let Some(header) = failure.header {
                         // The header itself may be refused.

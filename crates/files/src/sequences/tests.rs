@@ -287,6 +287,11 @@ fn texts_of_no_format() {
             "@a\nA\n+\nI\n@b\nAC\n+\n",
             "record 2 (b), line 8: the file ends before the qualities",
         ),
+        // By the length of the line of letters, the blank line would end the qualities.
+        (
+            "@a\n AC\n+\nII\n\n@b\nA\n",
+            "record 2 (b), line 8: the file ends before the qualities",
+        ),
         (
             "@a\nAC\nGT\n+\nII\n",
             "record 1 (a), line 6: the file ends before the end of the qual",
