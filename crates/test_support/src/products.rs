@@ -26,6 +26,14 @@ impl Expected {
         }
     }
 
+    /// Returns the expected Bᵀ·Aᵀ.
+    pub fn transposed(&self) -> Expected {
+        Expected {
+            exact: self.exact.t().to_owned(),
+            sizes: self.sizes.t().to_owned(),
+        }
+    }
+
     /// Checks C, made of A and B in some layout, against the promised bound.
     pub fn check<T: Scalar>(
         &self,

@@ -5,8 +5,8 @@ use gridstride::matmul::{Instructions, MatMul, ResultIn, Scalar, gemm};
 use half::{bf16, f16};
 use ndarray::{Array2, Array3, ArrayView2, s};
 
-use super::{Sizes, factors, has_instructions, random};
-use test_support::{devices, is_slow, with_kernels};
+use super::{Expected, Sizes, factors, for_sizes, has_instructions, random};
+use test_support::{devices, with_kernels};
 
 /// The unit roundoff of a type of 16 bits.
 fn unit<T: Scalar>() -> f64 {
@@ -16,31 +16,50 @@ fn unit<T: Scalar>() -> f64 {
     }
 }
 
-/// Checks that C is alpha·A·B + beta·C₀ within the promised bound: the sums' error, and a rounding.
-/// Numbers here are far from overflow; f16 loses at most 2⁻²⁵ below its normal numbers.
-fn check<T: Scalar>(
-    (alpha, a, b): (f64, ArrayView2<T>, ArrayView2<T>),
-    (beta, before): (f64, ArrayView2<T>),
-    c: ArrayView2<T>,
-    what: &str,
-) {
-    let wide = |array: ArrayView2<T>| array.mapv(T::to_f64);
-    let (a, b, before) = (wide(a), wide(b), wide(before));
-    let exact = alpha * a.dot(&b) + beta * &before;
-    let sizes =
-        alpha.abs() * a.mapv(f64::abs).dot(&b.mapv(f64::abs)) + (beta * before).mapv(f64::abs);
-    let of_sums = MatMul::new().error_factor::<T>(a.ncols());
-    let of_reference = MatMul::new().error_factor::<f64>(a.ncols());
-    for ((place, c), (exact, size)) in c.indexed_iter().zip(exact.iter().zip(&sizes)) {
-        let of_sum = (of_sums + of_reference) * size;
-        let bound = of_sum + unit::<T>() * (exact.abs() + of_sum) + 2f64.powi(-25);
-        let error = (c.to_f64() - exact).abs();
-        assert!(
-            error <= bound,
-            "{what}, {} at {place:?}: {c:?} instead of {exact}",
-            T::NAME
-        );
+/// alpha·A·B + beta·C₀ in `f64`, and the bound of the error of the sums.
+struct Rounded {
+    exact: Array2<f64>,
+    of_sums: Array2<f64>,
+}
+
+impl Rounded {
+    fn new<T: Scalar>(
+        (alpha, a, b): (f64, ArrayView2<T>, ArrayView2<T>),
+        (beta, before): (f64, ArrayView2<T>),
+    ) -> Rounded {
+        let Expected { exact, sizes } = Expected::new(a, b);
+        let before = beta * before.mapv(T::to_f64);
+        let factor = MatMul::new().error_factor::<T>(a.ncols());
+        let of_reference = MatMul::new().error_factor::<f64>(a.ncols());
+        let sizes = alpha.abs() * sizes + before.mapv(f64::abs);
+        Rounded {
+            exact: alpha * exact + before,
+            of_sums: (factor + of_reference) * sizes,
+        }
     }
+
+    /// Checks C within the promised bound: the sums' error, and a rounding. Numbers here are far
+    /// from overflow; f16 loses at most 2⁻²⁵ below its normal numbers.
+    fn check<T: Scalar>(&self, c: ArrayView2<T>, what: &str) {
+        assert_eq!(c.dim(), self.exact.dim(), "{what}");
+        for ((place, c), (exact, of_sum)) in
+            c.indexed_iter().zip(self.exact.iter().zip(&self.of_sums))
+        {
+            let bound = of_sum + unit::<T>() * (exact.abs() + of_sum) + 2f64.powi(-25);
+            let error = (c.to_f64() - exact).abs();
+            assert!(
+                error <= bound,
+                "{what}, {} at {place:?}: {c:?} instead of {exact}",
+                T::NAME
+            );
+        }
+    }
+}
+
+/// Checks that C is A·B.
+fn check<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayView2<T>, what: &str) {
+    let zeros = Array2::from_elem(c.dim(), T::from_f64(0.0));
+    Rounded::new((1.0, a, b), (0.0, zeros.view())).check(c, what);
 }
 
 /// A or B in one of four layouts.
@@ -52,54 +71,54 @@ fn laid_out<T: Scalar>(matrix: &Array2<T>, layout: usize) -> (Array2<T>, bool) {
     }
 }
 
-fn every_layout<T: Scalar + ResultIn<T>>(device: &Device, sizes: Sizes) {
+fn every_layout<T: Scalar + ResultIn<T>>(devices: &[Device], sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
     let zeros = Array2::from_elem((sizes.0, sizes.2), T::from_f64(0.0));
+    let expected = Rounded::new((1.0, a.view(), b.view()), (0.0, zeros.view()));
     for layouts in 0..4 {
         let ((of_a, a_turned), (of_b, b_turned)) =
             (laid_out(&a, layouts % 2), laid_out(&b, layouts / 2));
         let a = if a_turned { of_a.t() } else { of_a.view() };
         let b = if b_turned { of_b.t() } else { of_b.view() };
-        let what = format!("{device}, {sizes:?}, layout {layouts}");
-        let c = MatMul::new().matmul_as::<T, _, _, _>(device, a, b).unwrap();
-        check((1.0, a, b), (0.0, zeros.view()), c.view(), &what);
-        let (a, b) = (device.upload(&of_a).unwrap(), device.upload(&of_b).unwrap());
-        let (a, b) = (a.view(), b.view());
-        let (a, b) = (
-            if a_turned { a.t() } else { a },
-            if b_turned { b.t() } else { b },
-        );
-        let resident = MatMul::new().matmul_device_as::<T, _, _, _>(a, b).unwrap();
-        assert_eq!(resident.download().unwrap(), c, "{what}");
+        for device in devices {
+            let what = format!("{device}, {sizes:?}, layout {layouts}");
+            let c = MatMul::new().matmul_as::<T, _, _, _>(device, a, b).unwrap();
+            expected.check(c.view(), &what);
+            let (a, b) = (device.upload(&of_a).unwrap(), device.upload(&of_b).unwrap());
+            let (a, b) = (a.view(), b.view());
+            let (a, b) = (
+                if a_turned { a.t() } else { a },
+                if b_turned { b.t() } else { b },
+            );
+            let resident = MatMul::new().matmul_device_as::<T, _, _, _>(a, b).unwrap();
+            assert_eq!(resident.download().unwrap(), c, "{what}");
+        }
     }
 }
 
 #[test]
 fn of_every_size_and_layout() {
-    for device in devices() {
-        // Around the tiles of 128×256 and 64 k, with and without pieces of 16 bytes.
-        let sizes = [
-            (1, 1, 1),
-            (3, 5, 7),
-            (128, 64, 256),
-            (129, 72, 264),
-            (136, 65, 257),
-            (8, 200, 16),
-            (260, 8, 40),
-            // In parts of k.
-            (20, 1500, 24),
-        ];
-        for sizes in sizes {
-            every_layout::<f16>(&device, sizes);
-            every_layout::<bf16>(&device, sizes);
-        }
-        if !is_slow(&device) {
-            for sizes in [(1000, 1016, 2048), (2049, 512, 1031), (96, 20_000, 128)] {
-                every_layout::<f16>(&device, sizes);
-                every_layout::<bf16>(&device, sizes);
-            }
-        }
-    }
+    // Around the tiles of 128×256 and 64 k, with and without pieces of 16 bytes.
+    let sizes = [
+        (1, 1, 1),
+        (3, 5, 7),
+        (128, 64, 256),
+        (129, 72, 264),
+        (136, 65, 257),
+        (8, 200, 16),
+        (260, 8, 40),
+        // In parts of k.
+        (20, 1500, 24),
+    ];
+    // The CPU rounds C in two blocks, and computes it on all threads.
+    let blocks = [(300, 64, 520)];
+    let large = [(1000, 1016, 2048), (2049, 512, 1031), (96, 20_000, 128)];
+    let check = |devices: &[Device], sizes| {
+        every_layout::<f16>(devices, sizes);
+        every_layout::<bf16>(devices, sizes);
+    };
+    for_sizes(devices(), &sizes, &blocks, check);
+    for_sizes(with_kernels().collect(), &[], &large, check);
 }
 
 #[test]
@@ -116,12 +135,8 @@ fn alpha_and_beta() {
                 let what = format!("{device}, {sizes:?}, {alpha}, {beta}");
                 let (alpha, beta) = (f64::from(alpha), f64::from(beta));
                 let kept = before.slice(s![..;2, ..]);
-                check(
-                    (alpha, a.view(), b.view()),
-                    (beta, kept),
-                    c.slice(s![..;2, ..]),
-                    &what,
-                );
+                let expected = Rounded::new((alpha, a.view(), b.view()), (beta, kept));
+                expected.check(c.slice(s![..;2, ..]), &what);
                 assert_eq!(
                     c.slice(s![1..;2, ..]),
                     before.slice(s![1..;2, ..]),
@@ -148,10 +163,9 @@ fn batches_and_shared_factors() {
         let c: Array3<bf16> = MatMul::new()
             .matmul_as(&device, a.view(), b.view())
             .unwrap();
-        let zeros = Array2::from_elem((m, n), bf16::ZERO);
         for (a, c) in a.outer_iter().zip(c.outer_iter()) {
             let b = b.index_axis(ndarray::Axis(0), 0);
-            check((1.0, a, b), (0.0, zeros.view()), c, &device.to_string());
+            check(a, b, c, &device.to_string());
         }
     }
 }
@@ -164,14 +178,8 @@ fn by_other_instructions() {
         for device in with_kernels().filter(|device| has_instructions(device, with)) {
             let (a, b) = factors::<f16>((65, 17, 63));
             let c: Array2<f16> = with.matmul_as(&device, a.view(), b.view()).unwrap();
-            let zeros = Array2::from_elem(c.dim(), f16::ZERO);
             let what = format!("{device}, {instructions:?}");
-            check(
-                (1.0, a.view(), b.view()),
-                (0.0, zeros.view()),
-                c.view(),
-                &what,
-            );
+            check(a.view(), b.view(), c.view(), &what);
         }
     }
 }

@@ -4,10 +4,10 @@
 use gridstride::device::DeviceKind;
 use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Result};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array, s, stack};
+use ndarray::{Array1, Array2, ArrayView1, Axis, array, s, stack};
 
-use super::{Expected, check, for_sizes, for_types, random};
-use test_support::{self, devices, fails, is_slow};
+use super::{Expected, for_sizes, for_types, random};
+use test_support::{self, devices, fails, is_slow, with_kernels};
 
 /// Rows and columns of the matrix: around the edges of tiles and of 16-byte vectors, around 128,
 /// where the kernels for thin factors begin, and long sums.
@@ -28,8 +28,18 @@ const SIZES: &[(usize, usize)] = &[
     (3200, 5),
 ];
 
-/// More sizes, for fast devices.
-const MORE_SIZES: &[(usize, usize)] = &[
+/// More sizes, for fast devices: the CPU cuts them into blocks of rows, of columns, and of k, and
+/// the last block is not full.
+const BLOCKS: &[(usize, usize)] = &[
+    (600, 1024),
+    (150, 2000),
+    (3, 90_000),
+    (60_001, 5),
+    (40, 7000),
+];
+
+/// Sizes for GPUs, which choose kernels by them.
+const LARGE_SIZES: &[(usize, usize)] = &[
     (5000, 4000),
     (3, 200_000),
     (200_001, 5),
@@ -40,21 +50,6 @@ const MORE_SIZES: &[(usize, usize)] = &[
 
 fn vector<T: Scalar>(length: usize, seed: u64) -> Array1<T> {
     random((1, length), seed).remove_axis(Axis(0))
-}
-
-/// Checks that c = A·v, or vᵀ·A, within the promised bound.
-fn check_vectors<T: Scalar>(
-    device: &Device,
-    with: MatMul,
-    a: ArrayView2<T>,
-    v: ArrayView1<T>,
-    c: ArrayView1<T::Sum>,
-    is_left: bool,
-) {
-    let axis = Axis(usize::from(!is_left));
-    let (v, c) = (v.insert_axis(axis), c.insert_axis(axis));
-    let (a, b) = if is_left { (v, a) } else { (a, v) };
-    check(device, with, a, b, c);
 }
 
 #[test]
@@ -84,44 +79,53 @@ fn every_size_and_layout() {
             }
         }
     }
-    for_sizes(devices(), SIZES, MORE_SIZES, |devices, sizes| {
+    let check = |devices: &[Device], sizes| {
         for_types!(of_type(devices, sizes));
-    });
+    };
+    for_sizes(devices(), SIZES, BLOCKS, check);
+    for_sizes(with_kernels().collect(), &[], LARGE_SIZES, check);
 }
 
 #[test]
 fn arrays_on_the_device() {
-    fn of_type<T: Scalar>(with: MatMul, device: &Device, n: usize) {
+    fn of_length<T: Scalar>(with: MatMul, devices: &[Device], n: usize) {
+        // A row more than the fewest that have kernels of their own.
+        let m = 129;
         let (a, v, w) = (
-            random::<T>((150, n), 1),
+            random::<T>((m, n), 1),
             vector::<T>(n + 10, 2),
-            vector::<T>(150, 3),
+            vector::<T>(m, 3),
         );
-        let a_there = device.upload(&a).unwrap();
-        let (v_there, w_there) = (device.upload(&v).unwrap(), device.upload(&w).unwrap());
         // A part of a longer vector, which does not begin at a multiple of 16 bytes.
-        let part = || v_there.view().slice_axis(0, 5..n + 5).unwrap();
         let v_part = v.slice(s![5..n + 5]);
+        let (column, row) = (v_part.insert_axis(Axis(1)), v_part.insert_axis(Axis(0)));
+        let w_row = w.view().insert_axis(Axis(0));
+        let right = Expected::new(a.view(), column);
+        let turned = right.transposed();
+        let left = Expected::new(w_row, a.view());
+        for device in devices {
+            let a_there = device.upload(&a).unwrap();
+            let (v_there, w_there) = (device.upload(&v).unwrap(), device.upload(&w).unwrap());
+            let part = || v_there.view().slice_axis(0, 5..n + 5).unwrap();
 
-        let c = with.matmul_device(&a_there, part()).unwrap();
-        let c = c.download().unwrap();
-        check_vectors(device, with, a.view(), v_part, c.view(), false);
-        let c = with.matmul_device(part(), a_there.view().t()).unwrap();
-        let c = c.download().unwrap();
-        check_vectors(device, with, a.t(), v_part, c.view(), true);
-        let c = with.matmul_device(&w_there, &a_there).unwrap();
-        let c = c.download().unwrap();
-        check_vectors(device, with, a.view(), w.view(), c.view(), true);
-    }
-    fn of_lengths<T: Scalar>(with: MatMul, device: &Device) {
-        // From 16 KiB on there is a kernel of its own.
-        for n in [70, (16 << 10) / size_of::<T>() + 7] {
-            of_type::<T>(with, device, n);
+            let c = with.matmul_device(&a_there, part()).unwrap();
+            let c = c.download().unwrap().insert_axis(Axis(1));
+            right.check(device, with, a.view(), column, c.view());
+            let c = with.matmul_device(part(), a_there.view().t()).unwrap();
+            let c = c.download().unwrap().insert_axis(Axis(0));
+            turned.check(device, with, row, a.t(), c.view());
+            let c = with.matmul_device(&w_there, &a_there).unwrap();
+            let c = c.download().unwrap().insert_axis(Axis(0));
+            left.check(device, with, w_row, a.view(), c.view());
         }
     }
-    for device in devices() {
-        for_types!(of_lengths(&device));
+    fn of_lengths<T: Scalar>(with: MatMul, devices: &[Device]) {
+        // From 16 KiB on there is a kernel of its own.
+        for n in [70, (16 << 10) / size_of::<T>() + 7] {
+            of_length::<T>(with, devices, n);
+        }
     }
+    for_types!(of_lengths(&devices()));
 }
 
 #[test]
@@ -197,7 +201,7 @@ fn the_products_of_ndarray() -> Result<()> {
 fn several_devices_compute_what_one_does() -> Result<()> {
     for n in [70, 4103] {
         let (a, v) = (random::<f32>((300, n), 1), vector::<f32>(n, 2));
-        for device in test_support::with_kernels() {
+        for device in with_kernels() {
             let expected = matmul(&device, a.view(), v.view())?;
             for count in [2, 3] {
                 let devices = test_support::several(&device, count);
