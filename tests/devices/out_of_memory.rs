@@ -216,9 +216,9 @@ fn large_results_are_refused() {
 fn sequences_are_collected_until_memory_ends() {
     in_limited_process(sequences_are_collected_until_memory_ends, || {
         let letter = array![0u8];
-        let letters = letter.broadcast(100 << 20).unwrap();
-        let text = vec![b'A'; 100 << 20];
-        with_room(64 * MIB, || {
+        let letters = letter.broadcast(12 * MIB).unwrap();
+        let text = vec![b'A'; 12 * MIB];
+        with_room(8 * MIB, || {
             let mut sequences = Sequences::new();
             sequences.push([1, 2]).unwrap();
             assert_no_memory("Sequences::push", sequences.push(letters));
@@ -241,19 +241,19 @@ fn sketches_fail_or_are_right_however_little_memory_there_is() {
         sketches_fail_or_are_right_however_little_memory_there_is,
         || {
             let texts =
-                [400_000, 3, 70_000, 500].map(|n| (0..n).map(|i: u64| (i * i % 97 % 4) as u8));
+                [140_000, 3, 40_000, 500].map(|n| (0..n).map(|i: u64| (i * i % 97 % 4) as u8));
             let sequences: Sequences = texts.map(|text| text.collect::<Vec<u8>>()).iter().collect();
             let one = sequences.get(0).unwrap();
             let cpu = Device::cpu();
-            let wide = TensorSketch::new(Tables::from_seed(4, 5, 2048, 0).unwrap());
+            let wide = TensorSketch::new(Tables::from_seed(4, 5, 1024, 0).unwrap());
             with_ever_more_memory("sketch", || wide.sketch(&cpu, &sequences));
             let direct = wide.clone().form(Form::Direct);
-            let many = empty_sequences(1000);
+            let many = empty_sequences(2000);
             with_ever_more_memory("sketch", || direct.sketch(&cpu, &many));
-            let windows = one.slice(s![..40_000]);
+            let windows = one.slice(s![..20_000]);
             let narrow = TensorSketch::new(Tables::from_seed(4, 4, 256, 0).unwrap());
-            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 9000, 2));
-            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 30_001, 1));
+            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 4500, 2));
+            with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 15_001, 1));
             with_ever_more_memory("windows", || narrow.windows(&cpu, windows, 2, 2));
         },
     );

@@ -81,7 +81,7 @@ fn check(call: &Call, data: &Data, device: &Device) {
 #[test]
 fn every_allocation_of_every_call_may_fail() {
     for device in devices() {
-        let data = Data::new(60);
+        let data = Data::new(24);
         for call in CALLS {
             check(call, &data, &device);
         }
