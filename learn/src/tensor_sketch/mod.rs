@@ -49,6 +49,11 @@ pub struct Options {
     #[arg(long)]
     pub equal: bool,
 
+    /// Letters that a version on one core computes unless it computes all; [`LETTERS_OF_A_CORE`] by
+    /// default.
+    #[arg(skip)]
+    pub letters_of_a_core: Option<usize>,
+
     /// Sweep the places of a thread, consecutive and strided, the sequences of a launch, and the
     /// streams.
     #[arg(long)]
@@ -107,7 +112,10 @@ fn all(letters: &Letters, tables: &Tables, options: &Options, setup: &Setup) -> 
     let entries = Entries::new(tables);
     let expected = Expected::new(letters, &entries)?;
     if setup.has_cpu_rows {
-        on_cpu(&mut climb, letters, &entries, setup)?;
+        let of_a_core = options.letters_of_a_core.unwrap_or(LETTERS_OF_A_CORE);
+        on_cpu(&mut climb, letters, &entries, |cores| {
+            letters.first(setup.part(letters.codes.len(), of_a_core * cores))
+        })?;
     }
     if setup.has_kernels() {
         let device = &setup.device;
@@ -137,12 +145,15 @@ fn of_equal_lengths(letters: &Letters, tables: &Tables, setup: &Setup) -> Result
     Ok(climb.finish())
 }
 
-/// V0 to V2, on the first letters.
-fn on_cpu(climb: &mut Climb, letters: &Letters, entries: &Entries, setup: &Setup) -> Result<()> {
+/// V0 to V2, on the first letters: `part` of them for a number of cores.
+fn on_cpu(
+    climb: &mut Climb,
+    letters: &Letters,
+    entries: &Entries,
+    part: impl Fn(usize) -> Letters,
+) -> Result<()> {
     let all = letters.codes.len();
-    let cores = rayon::current_num_threads();
-    let one = letters.first(setup.part(all, LETTERS_OF_A_CORE));
-    let several = letters.first(setup.part(all, LETTERS_OF_A_CORE * cores));
+    let (one, several) = (part(1), part(rayon::current_num_threads()));
     let share = |part: &Letters| match all {
         0 => 1.0,
         _ => part.codes.len() as f64 / all as f64,

@@ -82,7 +82,8 @@ fn sequences_of_any_length_from_files() {
 fn parts_of_the_work_are_extrapolated_and_marked() {
     let options = tensor_sketch::Options {
         sequences: Some(3),
-        letters: Some(1_600_000),
+        letters: Some(1600),
+        letters_of_a_core: Some(1000),
         equal: true,
         ..Default::default()
     };
@@ -92,8 +93,8 @@ fn parts_of_the_work_are_extrapolated_and_marked() {
         let rows = &ladders[0].rows;
         (rows[0].share, rows[1].share, rows[3].share)
     };
-    let letters = 3.0 * (1_600_000f64 / 3.0).round();
-    let part = 1_000_000.0 / letters;
+    let letters = 3.0 * (1600f64 / 3.0).round();
+    let part = 1000.0 / letters;
     assert_eq!(shares(&setup), (part, part, 1.0));
     setup.is_whole = true;
     assert_eq!(shares(&setup), (1.0, 1.0, 1.0));
