@@ -8,10 +8,12 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use common::{device_compiler, entry, kernels};
 use cuda_builder::{
-    Arch, BuildError, CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch, PTXAS_VARIABLE, Ptxas,
+    Arch, Build, BuildError, CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch, PTXAS_VARIABLE,
+    Ptxas,
 };
 use tempfile::TempDir;
 
@@ -23,88 +25,110 @@ fn builder(compiler: &DeviceCompiler) -> (TempDir, CudaBuilder) {
     (folder, builder.target_dir(target))
 }
 
-/// Builds twice, and checks that a kernel has the first instruction without the option and the
-/// second with it.
-fn assert_changes(
-    kernel: &str,
-    without: &str,
-    with: &str,
-    option: impl Fn(CudaBuilder) -> CudaBuilder,
-) {
-    let Some(compiler) = device_compiler() else {
+/// Builds once, for all tests that look at the build.
+fn shared(
+    build: &'static OnceLock<Option<Build>>,
+    option: impl FnOnce(CudaBuilder) -> CudaBuilder,
+) -> Option<&'static Build> {
+    let build = build.get_or_init(|| {
+        let (_folder, builder) = builder(&device_compiler()?);
+        Some(option(builder).build().unwrap())
+    });
+    build.as_ref()
+}
+
+/// The build without options.
+fn plain() -> Option<&'static Build> {
+    static PLAIN: OnceLock<Option<Build>> = OnceLock::new();
+    shared(&PLAIN, |builder| builder)
+}
+
+/// The build with line tables.
+fn with_lines() -> Option<&'static Build> {
+    static LINES: OnceLock<Option<Build>> = OnceLock::new();
+    shared(&LINES, |builder| builder.debug(DebugInfo::LineTables))
+}
+
+/// A checked build, for another architecture: either alone would compile `core` again.
+fn checked(builder: CudaBuilder) -> CudaBuilder {
+    builder.arch(NvvmArch::Compute86).release(false)
+}
+
+/// The checked build with LLVM's optimisations.
+fn checked_and_optimised() -> Option<&'static Build> {
+    static CHECKED: OnceLock<Option<Build>> = OnceLock::new();
+    shared(&CHECKED, |builder| checked(builder).nvvm_opts(true))
+}
+
+/// Checks that kernels have their first instruction without the option and the second with it.
+fn assert_changes(kernels: &[[&str; 3]], option: impl Fn(CudaBuilder) -> CudaBuilder) {
+    let (Some(compiler), Some(plain)) = (device_compiler(), plain()) else {
         return;
     };
     let (_folder, builder) = builder(&compiler);
-    for (builder, present, absent) in [
-        (builder.clone(), without, with),
-        (option(builder), with, without),
-    ] {
-        let ptx = builder.build().unwrap().ptx;
-        let text = entry(&ptx, kernel);
-        assert!(text.contains(present) && !text.contains(absent), "{text}");
+    let changed = option(builder).build().unwrap();
+    for &[kernel, without, with] in kernels {
+        for (build, present, absent) in [(plain, without, with), (&changed, with, without)] {
+            let text = entry(&build.ptx, kernel);
+            assert!(text.contains(present) && !text.contains(absent), "{text}");
+        }
     }
 }
 
 #[test]
 fn fast_sqrt_approximates() {
-    assert_changes("root", "sqrt.rn.f32", "sqrt.approx.f32", |builder| {
-        builder.fast_sqrt(true)
-    });
+    let root = ["root", "sqrt.rn.f32", "sqrt.approx.f32"];
+    assert_changes(&[root], |builder| builder.fast_sqrt(true));
 }
 
 #[test]
 fn fast_div_approximates() {
-    assert_changes("divide", "div.rn.f32", "div.full.f32", |builder| {
-        builder.fast_div(true)
-    });
+    let divide = ["divide", "div.rn.f32", "div.full.f32"];
+    assert_changes(&[divide], |builder| builder.fast_div(true));
 }
 
 #[test]
 fn ftz_flushes_denormals() {
-    assert_changes(
-        "product_and_sum",
-        "mul.rn.f32",
-        "mul.rn.ftz.f32",
-        |builder| builder.ftz(true),
-    );
+    let product = ["product_and_sum", "mul.rn.f32", "mul.rn.ftz.f32"];
+    assert_changes(&[product], |builder| builder.ftz(true));
 }
 
 #[test]
 fn options_add_up() {
-    let fast = |builder: CudaBuilder| builder.ftz(true).fast_sqrt(true).fast_div(true);
-    assert_changes("root", "sqrt.rn.f32", "sqrt.approx.ftz.f32", fast);
-    assert_changes("divide", "div.rn.f32", "div.full.ftz.f32", fast);
-}
-
-#[test]
-fn fma_contraction_fuses() {
-    assert_changes("product_and_sum", "add.rn.f32", "fma.rn.f32", |builder| {
-        builder.fma_contraction(true)
+    let root = ["root", "sqrt.rn.f32", "sqrt.approx.ftz.f32"];
+    let divide = ["divide", "div.rn.f32", "div.full.ftz.f32"];
+    assert_changes(&[root, divide], |builder| {
+        builder.ftz(true).fast_sqrt(true).fast_div(true)
     });
 }
 
 #[test]
+fn fma_contraction_fuses() {
+    let sum = ["product_and_sum", "add.rn.f32", "fma.rn.f32"];
+    assert_changes(&[sum], |builder| builder.fma_contraction(true));
+}
+
+#[test]
 fn tables_go_to_constant_memory() {
-    assert_changes("look_up", "ld.global", "ld.const", |builder| {
+    let look_up = ["look_up", "ld.global", "ld.const"];
+    assert_changes(&[look_up], |builder| {
         builder.use_constant_memory_space(true)
     });
 }
 
 #[test]
 fn checked_builds_trap_on_overflow() {
-    let Some(compiler) = device_compiler() else {
+    let (Some(release), Some(optimised)) = (plain(), checked_and_optimised()) else {
         return;
     };
-    let (_folder, builder) = builder(&compiler);
-    let release = builder.clone().build().unwrap();
     assert!(!entry(&release.ptx, "add").contains("trap;"));
     assert!(!release.ptx.contains(".loc"));
-    let optimised = builder.clone().release(false).nvvm_opts(true);
-    let ptx = optimised.build().unwrap().ptx;
-    assert!(entry(&ptx, "add").contains("trap;"), "{ptx}");
+    let ptx = &optimised.ptx;
+    assert!(entry(ptx, "add").contains("trap;"), "{ptx}");
     assert!(ptx.contains("\t.loc\t"), "{ptx}");
     // Without optimisations, the barrier is in a function that the kernel calls.
-    let checked = builder.release(false).build().unwrap();
+    let (_folder, builder) = builder(&release.compiler);
+    let checked = checked(builder).build().unwrap();
     assert_eq!(checked.summary.barriers.values().sum::<usize>(), 1);
     if let Ok(ptxas) = Ptxas::find() {
         ptxas.assemble(&checked, Arch::Sm90).unwrap();
@@ -128,12 +152,9 @@ fn instructions(ptx: &str) -> Vec<&str> {
 
 #[test]
 fn line_tables_name_the_lines_of_the_source() {
-    let Some(compiler) = device_compiler() else {
+    let (Some(plain), Some(build)) = (plain(), with_lines()) else {
         return;
     };
-    let (_folder, builder) = builder(&compiler);
-    let plain = builder.clone().build().unwrap();
-    let build = builder.debug(DebugInfo::LineTables).build().unwrap();
     assert!(!plain.ptx.contains(".loc") && !plain.ptx.contains(".file"));
     // A debugger's information would make the driver compile without optimisations.
     assert!(build.ptx.contains(".target sm_70\n"), "{}", build.ptx);
@@ -158,15 +179,14 @@ fn line_tables_name_the_lines_of_the_source() {
 
 #[test]
 fn ptxas_keeps_the_lines() {
-    let (Some(compiler), Ok(_)) = (device_compiler(), Ptxas::find()) else {
+    let (Some(build), Ok(_)) = (with_lines(), Ptxas::find()) else {
         return;
     };
     let Some(ptxas) = std::env::var_os(PTXAS_VARIABLE) else {
         eprintln!("skipped: {PTXAS_VARIABLE} is not set");
         return;
     };
-    let (folder, builder) = builder(&compiler);
-    let build = builder.debug(DebugInfo::LineTables).build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let cubin = folder.path().join("kernels.cubin");
     let mut command = Command::new(ptxas);
     command.args(["-lineinfo", "-arch=sm_90", "-o"]);
@@ -185,13 +205,11 @@ fn ptxas_keeps_the_lines() {
 
 #[test]
 fn capabilities_and_features_are_cfgs() {
-    let Some(compiler) = device_compiler() else {
+    let (Some(plain), Some(later)) = (plain(), checked_and_optimised()) else {
         return;
     };
-    let (_folder, builder) = builder(&compiler);
-    let stored = |builder: CudaBuilder| {
-        let ptx = builder.build().unwrap().ptx;
-        let text = entry(&ptx, "capability").to_owned();
+    let stored = |build: &Build| {
+        let text = entry(&build.ptx, "capability").to_owned();
         let number = text
             .split("st.global")
             .nth(1)
@@ -202,15 +220,11 @@ fn capabilities_and_features_are_cfgs() {
         let number = number.split(';').next().unwrap();
         number.parse::<u32>().unwrap()
     };
-    assert_eq!(stored(builder.clone()), 61_700);
-    assert_eq!(
-        stored(builder.clone().build_args(&["--features", "tripled"])),
-        3 * 61_700
-    );
-    assert_eq!(
-        stored(builder.arch(NvvmArch::Compute86)),
-        61_000 + 80_000 + 700
-    );
+    assert_eq!(stored(plain), 61_700);
+    assert_eq!(stored(later), 61_000 + 80_000 + 700);
+    let (_folder, builder) = builder(&plain.compiler);
+    let tripled = builder.build_args(&["--features", "tripled"]);
+    assert_eq!(stored(&tripled.build().unwrap()), 3 * 61_700);
 }
 
 #[test]
