@@ -9,7 +9,9 @@ use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array};
 
 use super::{all_methods, apart, ascending, compare, summarised, values};
-use test_support::{NO_DEVICE, Random, assert_error, devices, fails, several, small, with_kernels};
+use test_support::{
+    NO_DEVICE, Random, assert_error, devices, fails, is_slow, several, with_kernels,
+};
 
 /// Offsets of series, some of them empty, among this many points.
 fn offsets(points: usize) -> Vec<usize> {
@@ -206,7 +208,7 @@ fn mistakes_are_named_with_their_place() {
 fn random_points_in_random_parts() {
     let mut random = Random(7);
     for device in devices() {
-        for round in 0..if small() { 3 } else { 20 } {
+        for round in 0..if is_slow(&device) { 5 } else { 20 } {
             let count = random.within(1, 400) as usize;
             let (timestamps, values) = points(count);
             let with = TimeBuckets::every(random.within(1, 60)).methods(&all_methods());

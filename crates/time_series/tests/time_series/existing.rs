@@ -54,9 +54,9 @@ fn check<T: Number>(
 /// With no room to spare, and with more, for numbers of points around tiles.
 fn as_in_new_arrays<T: Number>() {
     for device in devices() {
-        let most = size(&device, 40_000, 4200);
-        for count in [0, 1, 2, 255, 256, 257, 4096, 4097, 40_000] {
-            let count = count.min(most);
+        // More than two chunks of the CPU, and more than two tiles.
+        let most = size(&device, 18_000, 2100);
+        for count in [0, 1, 2, 255, 256, 257, 1024, 1025, most] {
             let (timestamps, values) = (ascending(count, -300, 5), values::<T>(count, 9));
             let points = (timestamps.view(), values.view());
             let offsets = [0, count / 3, count / 3, count];
