@@ -615,19 +615,20 @@ unsafe fn polls_and_waits(flag: DeviceSliceMut<u32>) {
 #[test]
 fn a_thread_at_a_barrier_is_reported_before_others() {
     let config = LaunchConfig::new(1, 2).with_shared_bytes(8);
-    let mut flag = [0];
-    for seed in [1, 2] {
+    let run = |seed| {
         let simulator = Simulator::with_seed(seed);
-        let error = launch(
-            &simulator,
-            &polls_and_waits,
-            config,
-            (slice_mut(&mut flag),),
-        );
-        let error = error.unwrap_err();
+        let mut flag = [0];
+        let arguments = (slice_mut(&mut flag),);
+        let error = launch(&simulator, &polls_and_waits, config, arguments).unwrap_err();
         let is_phase = matches!(error, SimError::PhaseNotOver { place, .. } if place.thread.x == 1);
         assert!(is_phase, "{error}");
-    }
+    };
+    // At once: the simulator is patient with the thread that polls.
+    std::thread::scope(|scope| {
+        for seed in [1, 2] {
+            scope.spawn(move || run(seed));
+        }
+    });
 }
 
 /// Expects bytes that no copy brings.
