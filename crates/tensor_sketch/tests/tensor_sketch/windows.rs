@@ -154,27 +154,30 @@ fn long_texts() {
 /// Partitions end where runs of strides do, so all windows are products of the same matrices.
 #[test]
 fn partitions_of_long_windows_have_the_same_bits() {
-    // Five runs and one of fewer strides a window, then a run and a rest, one run, and no run.
-    let longest = 300;
     let tables = Tables::from_seed(4, 3, 5, 5).unwrap();
     let text = codes(1599, 4, 7);
+    let shapes = [
+        // Runs that are multiplied in two levels, runs and a rest, one run, windows that are apart.
+        (1000, 1, false),
+        (299, 2, true),
+        (100, 7, false),
+        (50, 60, true),
+    ];
     for device in with_kernels() {
-        for normalize in [false, true] {
+        for (width, stride, normalize) in shapes {
             let sketcher = TensorSketch::new(tables.clone()).normalize(normalize);
-            for (width, stride) in [(longest, 1), (longest - 1, 2), (longest / 3, 7), (50, 60)] {
-                let windows = |on: &[Device]| {
-                    let sketches = sketcher.windows(on, text[..].into(), width, stride)?;
-                    Ok(sketches.mapv(f32::to_bits))
-                };
-                let whole = windows(std::slice::from_ref(&device)).unwrap();
-                for count in [2, 3, 5] {
-                    assert_eq!(windows(&several(&device, count)).unwrap(), whole);
-                }
-                let least = least_memory(&device, |limited| windows(std::slice::from_ref(limited)));
-                for limit in [least, 2 * least] {
-                    let limited = [device.with_memory_limit(limit)];
-                    assert_eq!(windows(&limited).unwrap(), whole, "{limit} bytes");
-                }
+            let windows = |on: &[Device]| {
+                let sketches = sketcher.windows(on, text[..].into(), width, stride)?;
+                Ok(sketches.mapv(f32::to_bits))
+            };
+            let whole = windows(std::slice::from_ref(&device)).unwrap();
+            for count in [2, 3, 5] {
+                assert_eq!(windows(&several(&device, count)).unwrap(), whole);
+            }
+            let least = least_memory(&device, |limited| windows(std::slice::from_ref(limited)));
+            for limit in [least, 2 * least] {
+                let limited = [device.with_memory_limit(limit)];
+                assert_eq!(windows(&limited).unwrap(), whole, "{limit} bytes");
             }
         }
     }
