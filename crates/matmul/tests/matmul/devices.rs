@@ -8,7 +8,7 @@ use gridstride::matmul::{MatMul, Scalar, gemm, matmul};
 use gridstride::{Device, Error};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, array, s, stack};
 
-use super::{Expected, Sizes, factors, for_types, random};
+use super::{Sizes, check, factors, for_types, random};
 use test_support::{NO_DEVICE, assert_error, devices, fails_with, several, with_kernels};
 
 /// Few rows, few columns, thin factors, and sizes around partitions.
@@ -34,18 +34,16 @@ fn assert_same<T: Scalar>(found: &Array2<T>, expected: &Array2<T>, what: &dyn De
 }
 
 fn over_several<T: Scalar>(with: MatMul, device: &Device) {
-    let sets = [1, 2, 3, 5].map(|count| several(device, count));
-    for (i, &sizes) in SIZES.iter().enumerate() {
+    for &sizes in SIZES {
         let (a, b) = factors::<T>(sizes);
-        let on_one = with.matmul(device, a.view(), b.view()).unwrap();
-        let exact = Expected::new(a.view(), b.view());
-        // Three devices for all sizes, and the other numbers in turn.
-        for devices in [&sets[2], &sets[[0, 1, 3][i % 3]]] {
-            let found = with.matmul(devices, a.view(), b.view()).unwrap();
+        let expected = with.matmul(device, a.view(), b.view()).unwrap();
+        for count in [1, 2, 3, 5] {
+            let devices = several(device, count);
+            let found = with.matmul(&devices, a.view(), b.view()).unwrap();
             if device.kind() == DeviceKind::Cpu {
-                exact.check(device, with, a.view(), b.view(), found.view());
+                check(device, with, a.view(), b.view(), found.view());
             } else {
-                assert_same(&found, &on_one, devices);
+                assert_same(&found, &expected, &devices);
             }
         }
     }
