@@ -1,7 +1,6 @@
 //! Builds, runs and tests the crates that a reader would copy from the guide's pages.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -388,7 +387,7 @@ fn files(of_guide: &Crate, page: &Page) -> Result<BTreeMap<String, String>> {
 }
 
 /// Writes a crate anew, such that cargo takes the packages of this workspace for those of the
-/// checkout beside it, and of others the versions that this workspace has.
+/// checkout beside it, and compiles others in the version and with the profile that this workspace has.
 fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -403,15 +402,24 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
         fs::write(path, text)?;
     }
     let path = folder.join("Cargo.toml");
-    let mut manifest = fs::read_to_string(&path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    if !manifest.parse::<Table>()?.contains_key("workspace") {
-        // Else it would belong to the workspace around it.
-        manifest += "\n[workspace]\n";
+    let mut manifest = read_manifest(&path)?;
+    // Else it would belong to the workspace around it.
+    manifest
+        .entry("workspace")
+        .or_insert_with(|| Table::new().into());
+    if let Some(profiles) = read_manifest(&workspace().join("Cargo.toml"))?.remove("profile") {
+        manifest.insert("profile".into(), profiles);
     }
-    fs::write(path, manifest)?;
+    fs::write(path, toml::to_string(&manifest)?)?;
     fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock"))?;
     Ok(())
+}
+
+/// Reads a manifest.
+fn read_manifest(path: &Path) -> Result<Table> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(text.parse()?)
 }
 
 /// The manifest `name` of a crate, with the folder `workspace` in place of the checkout that the
@@ -426,19 +434,17 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
     }
 }
 
-/// Runs cargo in a folder, with the target folder and the profile of the workspace, so that
-/// compiled crates are shared. Clippy compiles the packages of the folder, unless the compiler is
-/// that of the race detector, which `finds_races` chooses.
+/// Runs cargo in a folder, with the target folder of the workspace, so that compiled crates are
+/// shared. Clippy compiles the packages of the folder, unless the compiler is that of the race
+/// detector, which `finds_races` chooses.
 fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
-    // The caller's setting, so that crates are not compiled again. The race detector needs lines.
-    let debug = match std::env::var_os("CARGO_PROFILE_DEV_DEBUG") {
-        Some(setting) if !finds_races => setting,
-        _ => OsString::from("line-tables-only"),
-    };
     let mut command = cargo::command();
     command.env("CARGO_TARGET_DIR", cargo::target());
     match finds_races {
-        true => command.envs(race::environment()),
+        // Its reports name lines.
+        true => command
+            .envs(race::environment())
+            .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
         false => command
             .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
             .env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__"),
@@ -447,9 +453,6 @@ fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
         .args(&arguments[..1])
         .arg("--quiet")
         .args(&arguments[1..])
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "16")
-        .env("CARGO_PROFILE_DEV_DEBUG", debug)
         .current_dir(folder)
         .status()?;
     if !status.success() {
