@@ -56,7 +56,7 @@ pub(super) struct Roles<B> {
     c_stride_thin: i64,
     /// Whether the tall factor's rows are closer than its k.
     pub is_across: bool,
-    /// Whether it can be read 16 bytes at a time.
+    /// Whether it can be read 16 bytes at a time, and that of the whole product too.
     pub is_near: bool,
 }
 
@@ -109,17 +109,21 @@ pub fn roles<T: HasKernels, B: Element>(job: &Job<T>) -> Roles<B> {
         false => (b, a, sizes.n, sizes.m, 1, n),
     };
     let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
+    let rows_of_whole = whole.m.max(whole.n);
+    // Some of the columns of a row-major matrix may lie at multiples of 16 bytes where all do not.
+    let is_whole_near =
+        !is_across || rows == rows_of_whole || is_aligned::<B>(rows_of_whole as i64);
     Roles {
         tall,
         thin,
         rows,
-        rows_of_whole: whole.m.max(whole.n),
+        rows_of_whole,
         columns,
         columns_of_whole: whole.m.min(whole.n),
         c_stride,
         c_stride_thin,
         is_across,
-        is_near: reads_16_bytes(&tall, is_across),
+        is_near: is_whole_near && reads_16_bytes(&tall, is_across),
     }
 }
 

@@ -56,6 +56,15 @@ fn several_devices_compute_what_one_does() {
     }
 }
 
+/// With one processor, other kernels are the faster ones.
+#[test]
+fn several_devices_of_one_processor_compute_what_one_does() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+    pool.build().unwrap().install(|| {
+        over_several::<f64>(MatMul::new(), &test_support::simulator());
+    });
+}
+
 #[test]
 fn little_memory_suffices() {
     for device in with_kernels() {
