@@ -387,7 +387,8 @@ fn files(of_guide: &Crate, page: &Page) -> Result<BTreeMap<String, String>> {
 }
 
 /// Writes a crate anew, such that cargo takes the packages of this workspace for those of the
-/// checkout beside it, and compiles others in the version and with the profile that this workspace has.
+/// checkout beside it, and compiles all others in the versions and with the profiles of this
+/// workspace, in place of the page's profiles.
 fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -403,7 +404,7 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     }
     let path = folder.join("Cargo.toml");
     let mut manifest = read_manifest(&path)?;
-    // Else it would belong to the workspace around it.
+    // Without this table, the crate would belong to the workspace around it.
     manifest
         .entry("workspace")
         .or_insert_with(|| Table::new().into());
@@ -415,7 +416,6 @@ fn write(files: &BTreeMap<String, String>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads a manifest.
 fn read_manifest(path: &Path) -> Result<Table> {
     let text = fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;

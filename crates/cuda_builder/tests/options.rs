@@ -27,47 +27,48 @@ fn builder(compiler: &DeviceCompiler) -> (TempDir, CudaBuilder) {
 
 /// Builds once, for all tests that look at the build.
 fn shared(
-    build: &'static OnceLock<Option<Build>>,
+    build: &'static OnceLock<Build>,
     option: impl FnOnce(CudaBuilder) -> CudaBuilder,
 ) -> Option<&'static Build> {
-    let build = build.get_or_init(|| {
-        let (_folder, builder) = builder(&device_compiler()?);
-        Some(option(builder).build().unwrap())
-    });
-    build.as_ref()
+    let compiler = device_compiler()?;
+    Some(build.get_or_init(|| {
+        let (_folder, builder) = builder(&compiler);
+        option(builder).build().unwrap()
+    }))
 }
 
 /// The build without options.
 fn plain() -> Option<&'static Build> {
-    static PLAIN: OnceLock<Option<Build>> = OnceLock::new();
+    static PLAIN: OnceLock<Build> = OnceLock::new();
     shared(&PLAIN, |builder| builder)
 }
 
 /// The build with line tables.
 fn with_lines() -> Option<&'static Build> {
-    static LINES: OnceLock<Option<Build>> = OnceLock::new();
+    static LINES: OnceLock<Build> = OnceLock::new();
     shared(&LINES, |builder| builder.debug(DebugInfo::LineTables))
 }
 
-/// A checked build, for another architecture: either alone would compile `core` again.
+/// Sets checks and another architecture together, so that `core` is compiled once more instead of
+/// twice.
 fn checked(builder: CudaBuilder) -> CudaBuilder {
     builder.arch(NvvmArch::Compute86).release(false)
 }
 
 /// The checked build with LLVM's optimisations.
 fn checked_and_optimised() -> Option<&'static Build> {
-    static CHECKED: OnceLock<Option<Build>> = OnceLock::new();
+    static CHECKED: OnceLock<Build> = OnceLock::new();
     shared(&CHECKED, |builder| checked(builder).nvvm_opts(true))
 }
 
 /// Checks that kernels have their first instruction without the option and the second with it.
-fn assert_changes(kernels: &[[&str; 3]], option: impl Fn(CudaBuilder) -> CudaBuilder) {
+fn assert_changes(entries: &[[&str; 3]], option: impl FnOnce(CudaBuilder) -> CudaBuilder) {
     let (Some(compiler), Some(plain)) = (device_compiler(), plain()) else {
         return;
     };
     let (_folder, builder) = builder(&compiler);
     let changed = option(builder).build().unwrap();
-    for &[kernel, without, with] in kernels {
+    for &[kernel, without, with] in entries {
         for (build, present, absent) in [(plain, without, with), (&changed, with, without)] {
             let text = entry(&build.ptx, kernel);
             assert!(text.contains(present) && !text.contains(absent), "{text}");
@@ -187,16 +188,14 @@ fn ptxas_keeps_the_lines() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let cubin = folder.path().join("kernels.cubin");
+    let (ptx, cubin) = (
+        folder.path().join("kernels.ptx"),
+        folder.path().join("kernels.cubin"),
+    );
+    fs::write(&ptx, &build.ptx).unwrap();
     let mut command = Command::new(ptxas);
     command.args(["-lineinfo", "-arch=sm_90", "-o"]);
-    assert!(
-        command
-            .args([&cubin, &*build.ptx_path])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(command.args([&cubin, &ptx]).status().unwrap().success());
     // DWARF's list of files.
     let cubin = fs::read(cubin).unwrap();
     let has = |text: &[u8]| cubin.windows(text.len()).any(|window| window == text);

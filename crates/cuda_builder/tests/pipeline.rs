@@ -112,7 +112,7 @@ fn the_same_sources_give_the_same_ptx_anywhere() {
         longer
     };
     let first = build(&first, compiler.clone()).unwrap();
-    // It stays between runs too.
+    // Stays between runs, as the folder of `build` does.
     let other_target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("another folder/of kernels");
     let second = CudaBuilder::new(second)
         .compiler(compiler)

@@ -623,7 +623,7 @@ fn a_thread_at_a_barrier_is_reported_before_others() {
         let is_phase = matches!(error, SimError::PhaseNotOver { place, .. } if place.thread.x == 1);
         assert!(is_phase, "{error}");
     };
-    // At once: the simulator is patient with the thread that polls.
+    // In parallel: each run waits until the simulator's patience ends.
     std::thread::scope(|scope| {
         for seed in [1, 2] {
             scope.spawn(move || run(seed));

@@ -49,8 +49,8 @@ pub struct Options {
     #[arg(long)]
     pub equal: bool,
 
-    /// Letters that a version on one core computes unless it computes all; [`LETTERS_OF_A_CORE`] by
-    /// default.
+    /// Letters for the versions on one core, unless they compute all. The default is
+    /// [`LETTERS_OF_A_CORE`].
     #[arg(skip)]
     pub letters_of_a_core: Option<usize>,
 
@@ -113,9 +113,7 @@ fn all(letters: &Letters, tables: &Tables, options: &Options, setup: &Setup) -> 
     let expected = Expected::new(letters, &entries)?;
     if setup.has_cpu_rows {
         let of_a_core = options.letters_of_a_core.unwrap_or(LETTERS_OF_A_CORE);
-        on_cpu(&mut climb, letters, &entries, |cores| {
-            letters.first(setup.part(letters.codes.len(), of_a_core * cores))
-        })?;
+        on_cpu(&mut climb, letters, &entries, setup, of_a_core)?;
     }
     if setup.has_kernels() {
         let device = &setup.device;
@@ -145,15 +143,18 @@ fn of_equal_lengths(letters: &Letters, tables: &Tables, setup: &Setup) -> Result
     Ok(climb.finish())
 }
 
-/// V0 to V2, on the first letters: `part` of them for a number of cores.
+/// V0 to V2, on the first letters.
 fn on_cpu(
     climb: &mut Climb,
     letters: &Letters,
     entries: &Entries,
-    part: impl Fn(usize) -> Letters,
+    setup: &Setup,
+    of_a_core: usize,
 ) -> Result<()> {
     let all = letters.codes.len();
-    let (one, several) = (part(1), part(rayon::current_num_threads()));
+    let cores = rayon::current_num_threads();
+    let one = letters.first(setup.part(all, of_a_core));
+    let several = letters.first(setup.part(all, of_a_core * cores));
     let share = |part: &Letters| match all {
         0 => 1.0,
         _ => part.codes.len() as f64 / all as f64,

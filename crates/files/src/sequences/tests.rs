@@ -287,7 +287,8 @@ fn texts_of_no_format() {
             "@a\nA\n+\nI\n@b\nAC\n+\n",
             "record 2 (b), line 8: the file ends before the qualities",
         ),
-        // By the length of the line of letters, the blank line would end the qualities.
+        // By the length of the line of letters, which has a blank, the qualities would extend over the
+        // blank line.
         (
             "@a\n AC\n+\nII\n\n@b\nA\n",
             "record 2 (b), line 8: the file ends before the qualities",

@@ -56,7 +56,8 @@ pub(super) struct Roles<B> {
     c_stride_thin: i64,
     /// Whether the tall factor's rows are closer than its k.
     pub is_across: bool,
-    /// Whether it can be read 16 bytes at a time, and that of the whole product too.
+    /// Whether the tall factor can be read 16 bytes at a time, in this partition and in the whole
+    /// product.
     pub is_near: bool,
 }
 
@@ -110,7 +111,8 @@ pub fn roles<T: HasKernels, B: Element>(job: &Job<T>) -> Roles<B> {
     };
     let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
     let rows_of_whole = whole.m.max(whole.n);
-    // Some of the columns of a row-major matrix may lie at multiples of 16 bytes where all do not.
+    // The columns of a partition may fill multiples of 16 bytes where those of the whole do not.
+    // The partition uses the kernel of the whole.
     let is_whole_near =
         !is_across || rows == rows_of_whole || is_aligned::<B>(rows_of_whole as i64);
     Roles {

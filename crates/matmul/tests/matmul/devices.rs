@@ -33,8 +33,8 @@ fn assert_same<T: Scalar>(found: &Array2<T>, expected: &Array2<T>, what: &dyn De
     assert_eq!(differ, None, "{what:?}, {:?}", found.dim());
 }
 
-fn over_several<T: Scalar>(with: MatMul, device: &Device) {
-    for &sizes in SIZES {
+fn over_several<T: Scalar>(with: MatMul, device: &Device, sizes: &[Sizes]) {
+    for &sizes in sizes {
         let (a, b) = factors::<T>(sizes);
         let expected = with.matmul(device, a.view(), b.view()).unwrap();
         for count in [1, 2, 3, 5] {
@@ -52,16 +52,18 @@ fn over_several<T: Scalar>(with: MatMul, device: &Device) {
 #[test]
 fn several_devices_compute_what_one_does() {
     for device in devices() {
-        for_types!(over_several(&device));
+        for_types!(over_several(&device, SIZES));
     }
 }
 
-/// With one processor, other kernels are the faster ones.
+/// With one processor, `f64` products of a thin factor use matrix instructions.
 #[test]
 fn several_devices_of_one_processor_compute_what_one_does() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
     pool.build().unwrap().install(|| {
-        over_several::<f64>(MatMul::new(), &test_support::simulator());
+        for device in with_kernels() {
+            for_types!(over_several(&device, &[(10, 40, 257), (1, 40, 6145)]));
+        }
     });
 }
 

@@ -19,7 +19,7 @@ fn unit<T: Scalar>() -> f64 {
 /// alpha·A·B + beta·C₀ in `f64`, and the bound of the error of the sums.
 struct Rounded {
     exact: Array2<f64>,
-    of_sums: Array2<f64>,
+    error_of_sums: Array2<f64>,
 }
 
 impl Rounded {
@@ -34,7 +34,7 @@ impl Rounded {
         let sizes = alpha.abs() * sizes + before.mapv(f64::abs);
         Rounded {
             exact: alpha * exact + before,
-            of_sums: (factor + of_reference) * sizes,
+            error_of_sums: (factor + of_reference) * sizes,
         }
     }
 
@@ -42,8 +42,9 @@ impl Rounded {
     /// from overflow; f16 loses at most 2⁻²⁵ below its normal numbers.
     fn check<T: Scalar>(&self, c: ArrayView2<T>, what: &str) {
         assert_eq!(c.dim(), self.exact.dim(), "{what}");
-        for ((place, c), (exact, of_sum)) in
-            c.indexed_iter().zip(self.exact.iter().zip(&self.of_sums))
+        for ((place, c), (exact, of_sum)) in c
+            .indexed_iter()
+            .zip(self.exact.iter().zip(&self.error_of_sums))
         {
             let bound = of_sum + unit::<T>() * (exact.abs() + of_sum) + 2f64.powi(-25);
             let error = (c.to_f64() - exact).abs();
@@ -111,14 +112,14 @@ fn of_every_size_and_layout() {
         (20, 1500, 24),
     ];
     // The CPU rounds C in two blocks, and computes it on all threads.
-    let blocks = [(300, 64, 520)];
+    let blocks = [(300, 64, 520), (520, 64, 300)];
     let large = [(1000, 1016, 2048), (2049, 512, 1031), (96, 20_000, 128)];
-    let check = |devices: &[Device], sizes| {
+    let each = |devices: &[Device], sizes| {
         every_layout::<f16>(devices, sizes);
         every_layout::<bf16>(devices, sizes);
     };
-    for_sizes(devices(), &sizes, &blocks, check);
-    for_sizes(with_kernels().collect(), &[], &large, check);
+    for_sizes(devices(), &sizes, &blocks, each);
+    for_sizes(with_kernels().collect(), &[], &large, each);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const SIZES: &[(usize, usize)] = &[
 /// More sizes, for fast devices: the CPU cuts them into blocks of rows, of columns, and of k, and
 /// the last block is not full.
 const BLOCKS: &[(usize, usize)] = &[
-    (600, 1024),
+    (600, 1030),
     (150, 2000),
     (3, 90_000),
     (60_001, 5),

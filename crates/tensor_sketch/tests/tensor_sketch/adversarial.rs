@@ -6,12 +6,12 @@ use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use gridstride::{Device, Real};
 use ndarray::{Array2, Array3, Axis};
 
-use super::{FORMS, codes, has_double};
+use super::{CHUNK, FORMS, codes, has_double};
 use test_support::exact::{Exact, U, is_within};
 use test_support::{devices, is_slow, small};
 
-/// The rows of a sketch by its definition. No entry is above C(n, k), for up to 20 000 letters and
-/// t = 8 below 2¹²⁷.
+/// The rows of a sketch by its definition. No entry is above C(n, k), for up to [`LONGEST`] letters
+/// and t = 8 below 2¹²⁷.
 fn rows(codes: &[u8], tables: &Tables, all_positive: bool) -> Array2<i128> {
     let (t, dim) = (tables.tuple_length(), tables.dim());
     let mut rows = Array2::zeros((t + 1, dim));
@@ -127,9 +127,20 @@ fn check_all(texts: &[Vec<u8>], tables: &Tables, what: &str) {
     }
 }
 
+/// Letters of the longest text.
+const LONGEST: usize = 20_000;
+
+/// Letters of the longest text for the devices at hand: where one is slow, a letter more than a chunk.
+fn longest() -> usize {
+    match devices().iter().any(is_slow) {
+        true => CHUNK + 1,
+        false => LONGEST,
+    }
+}
+
 /// Texts of letters 0 and 1 around the lengths at which kernels change.
 fn texts(longest: usize) -> Vec<Vec<u8>> {
-    let lengths = [0, 1, 7, 40, 511, 2049, 20_000];
+    let lengths = [0, 1, 7, 40, 511, CHUNK + 1, LONGEST];
     let longest = if small() { 50 } else { longest };
     let lengths = lengths.into_iter().filter(|&length| length <= longest);
     let each = lengths.flat_map(|length| {
@@ -149,39 +160,27 @@ fn texts(longest: usize) -> Vec<Vec<u8>> {
 /// C(n, t) terms cancel.
 #[test]
 fn terms_that_cancel() {
-    let longest = if devices().iter().any(is_slow) {
-        // A letter more than a chunk.
-        2049
-    } else {
-        20_000
-    };
     for (t, dim) in [(1, 1), (3, 2), (4, 3), (8, 1)] {
         let signs = Array2::from_shape_fn((2, t), |(letter, _)| 1 - 2 * letter as i64);
         let tables = Tables::new(Array2::zeros((2, t)).view(), signs.view(), dim).unwrap();
-        check_all(&texts(longest), &tables, "cancelling");
+        check_all(&texts(longest()), &tables, "cancelling");
         // The signs of the first letter of a tuple alone.
         let mut signs = Array2::ones((2, t));
         signs[(1, 0)] = -1;
         let tables = Tables::new(Array2::zeros((2, t)).view(), signs.view(), dim).unwrap();
-        check_all(&texts(longest), &tables, "cancelling by the first letter");
+        check_all(&texts(longest()), &tables, "cancelling by the first letter");
     }
 }
 
 /// Sums as large as they can be, beyond 2²⁴ and 2⁵³.
 #[test]
 fn terms_of_one_sign() {
-    let longest = if devices().iter().any(is_slow) {
-        // A letter more than a chunk.
-        2049
-    } else {
-        20_000
-    };
     for (t, dim) in [(1, 1), (2, 5), (4, 3), (8, 2)] {
         let hashes = Array2::from_shape_fn((2, t), |(letter, k)| ((letter + k) % dim) as i64);
         for sign in [1, -1] {
             let signs = Array2::from_elem((2, t), sign);
             let tables = Tables::new(hashes.view(), signs.view(), dim).unwrap();
-            check_all(&texts(longest), &tables, "one sign");
+            check_all(&texts(longest()), &tables, "one sign");
         }
     }
 }

@@ -78,7 +78,7 @@ fn every_tuple_length_and_dimension() {
             if (i + t) % 3 > 0 {
                 continue;
             }
-            let alphabet_size = [4, 1, 20, 2, 256][(i + t) % 5];
+            let alphabet_size = [4, 1, 20, 2, 256][(i + 2 * t) % 5];
             let tables = Tables::from_seed(alphabet_size, t, dim, i as u64).unwrap();
             let text = codes(150, alphabet_size, t as u64);
             for (width, stride) in [(50, 7), (49, 7), (20, 1), (10, 9), (40, 40), (6, 11)] {
@@ -104,7 +104,7 @@ fn several_runs() {
     }
 }
 
-/// Strides of several chunks, one of them of more than the 16 that are composed at a time.
+/// Strides of several chunks, two of them of more than the 16 chunks that are composed at a time.
 #[test]
 fn strides_of_several_chunks() {
     if test_support::small() {
@@ -135,10 +135,10 @@ fn long_texts() {
     let tables = Tables::from_seed(4, 3, 5, 5).unwrap();
     let text = codes(20_000, 4, 7);
     for (width, stride) in [
-        // On the CPU one run from each anchor to the next, then several.
+        // Anchors of the CPU with one run, and with several.
         (200, 1),
         (1000, 3),
-        // One anchor, and runs of more than 64 strides. Kernels multiply runs in three levels.
+        // One anchor of the CPU, with runs of more than 64 strides. Kernels multiply in three levels.
         (19_800, 1),
         (10_000, 70),
         (20_000, 1),

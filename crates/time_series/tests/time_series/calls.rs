@@ -19,8 +19,8 @@ use gridstride::{Device, Error};
 use ndarray::{Array1, ArrayView1, array, s};
 
 use super::{
-    Number, all_methods, ascending, check, check_one, compare, percentiles, size, summarised,
-    timestamps_of, values,
+    Number, all_methods, ascending, check, check_one, compare, is_single, percentiles, size,
+    summarised, timestamps_of, values,
 };
 use test_support::in_every_type;
 use test_support::{Random, assert_error, devices, fails, is_slow};
@@ -233,15 +233,15 @@ fn every_choice_together<T: Number>() {
             let middle = random.within(0, count as i64 + 1) as usize;
             let offsets = [0, middle, middle, count];
             for order in [Order::Sort, Order::Required] {
-                if order == Order::Required {
+                let is_sorted = order == Order::Required;
+                if is_sorted {
                     for series in offsets.windows(2) {
                         let timestamps = timestamps.as_slice_mut().unwrap();
                         timestamps[series[0]..series[1]].sort_unstable();
                     }
                 }
-                let is_sorted = order == Order::Required;
                 let ddof = (round + usize::from(is_sorted)) % 4;
-                let parity = usize::from(is_sorted ^ (size_of::<T>() == 4));
+                let parity = usize::from(is_sorted ^ is_single::<T>());
                 for (sum, aggregation) in choices(everything(4).order(order), ddof as u32) {
                     if !is_slow(&device) || sum % 2 == parity {
                         check(&device, &aggregation, &offsets, &timestamps, &values);
@@ -252,8 +252,8 @@ fn every_choice_together<T: Number>() {
     }
 }
 
-/// All combinations of options except the order, each with the sum of its options' places: any two
-/// options are together in combinations with even sums, and in those with odd sums.
+/// All combinations of options except the order, each with the sum of its options' indices. Every
+/// pair of options occurs with even and with odd sums.
 fn choices(aggregation: TimeBuckets, ddof: u32) -> Vec<(usize, TimeBuckets)> {
     let duplicates = [Duplicates::Keep, Duplicates::First, Duplicates::Last];
     let fills = [Fill::None, Fill::Nan, Fill::Value(-7.5), Fill::Previous];
@@ -352,7 +352,7 @@ fn runs_of_nan_are_passed_over() {
             *time += gap(index) - random.within(0, 10);
             Some(*time)
         }));
-        for longest in [1, 3, 40, 2000] {
+        for (round, longest) in [1, 3, 40, 2000].into_iter().enumerate() {
             let mut values = values::<f64>(count, 22);
             let mut start = 0;
             while start < count {
@@ -366,10 +366,9 @@ fn runs_of_nan_are_passed_over() {
                 .chain([0, count / 2, count / 2, count])
                 .collect();
             offsets.sort_unstable();
+            // In turn, so that each fill has both.
             let mut of_nan = [Nan::Skip, Nan::Propagate];
-            if longest == 3 || longest == 2000 {
-                of_nan.reverse();
-            }
+            of_nan.rotate_left(round % 2);
             let fills = ["previous", "previous count=0 mean=null"];
             for (fill, nan) in fills.into_iter().zip(of_nan) {
                 let fill: Fills = fill.parse().unwrap();

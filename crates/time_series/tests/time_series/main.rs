@@ -22,6 +22,11 @@ fn size(device: &Device, fast: usize, slow: usize) -> usize {
     if is_slow(device) { slow } else { fast }
 }
 
+/// Whether values have 32 bits.
+fn is_single<T: Number>() -> bool {
+    size_of::<T>() == 4
+}
+
 /// Value types to test.
 trait Number: Value {
     fn of(number: f64) -> Self;
