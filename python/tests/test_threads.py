@@ -69,8 +69,8 @@ def test_other_threads_run_while_text_is_encoded(text):
 
 
 def test_other_threads_run_while_a_session_is_dropped():
-    session = TensorSketch(128, 4).session(device="cpu")
-    # One batch, which the session's thread computes.
+    session = TensorSketch(1024, 4).session(device="cpu")
+    # One batch, which the session's thread computes for a second or more.
     session.push(np.zeros(10_000_000, np.uint8))
     holder = [session]
     del session
