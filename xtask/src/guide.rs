@@ -435,8 +435,8 @@ fn with_workspace(name: &str, manifest: &str, workspace: &Path) -> Result<String
 }
 
 /// Runs cargo in a folder, with the target folder of the workspace, so that compiled crates are
-/// shared. Clippy compiles the packages of the folder, unless the compiler is that of the race
-/// detector, which `finds_races` chooses.
+/// shared. Clippy compiles the packages of the folder; with `finds_races`, the race detector's
+/// compiler does.
 fn run(arguments: &[&str], finds_races: bool, folder: &Path) -> Result<()> {
     let mut command = cargo::command();
     command.env("CARGO_TARGET_DIR", cargo::target());

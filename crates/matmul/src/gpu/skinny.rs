@@ -111,8 +111,8 @@ pub fn roles<T: HasKernels, B: Element>(job: &Job<T>) -> Roles<B> {
     };
     let is_across = tall.stride_k != 1 && tall.stride.abs() < tall.stride_k.abs();
     let rows_of_whole = whole.m.max(whole.n);
-    // The columns of a partition may fill multiples of 16 bytes where those of the whole do not.
-    // The partition uses the kernel of the whole.
+    // A partition uses the kernel of the whole product, even if only its own rows of the tall factor
+    // begin at multiples of 16 bytes.
     let is_whole_near =
         !is_across || rows == rows_of_whole || is_aligned::<B>(rows_of_whole as i64);
     Roles {

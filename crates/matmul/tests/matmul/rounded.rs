@@ -38,6 +38,12 @@ impl Rounded {
         }
     }
 
+    /// A·B.
+    fn product<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>) -> Rounded {
+        let zeros = Array2::from_elem((a.nrows(), b.ncols()), T::from_f64(0.0));
+        Rounded::new((1.0, a, b), (0.0, zeros.view()))
+    }
+
     /// Checks C within the promised bound: the sums' error, and a rounding. Numbers here are far
     /// from overflow; f16 loses at most 2⁻²⁵ below its normal numbers.
     fn check<T: Scalar>(&self, c: ArrayView2<T>, what: &str) {
@@ -57,12 +63,6 @@ impl Rounded {
     }
 }
 
-/// Checks that C is A·B.
-fn check<T: Scalar>(a: ArrayView2<T>, b: ArrayView2<T>, c: ArrayView2<T>, what: &str) {
-    let zeros = Array2::from_elem(c.dim(), T::from_f64(0.0));
-    Rounded::new((1.0, a, b), (0.0, zeros.view())).check(c, what);
-}
-
 /// A or B in one of four layouts.
 fn laid_out<T: Scalar>(matrix: &Array2<T>, layout: usize) -> (Array2<T>, bool) {
     match layout {
@@ -74,8 +74,7 @@ fn laid_out<T: Scalar>(matrix: &Array2<T>, layout: usize) -> (Array2<T>, bool) {
 
 fn every_layout<T: Scalar + ResultIn<T>>(devices: &[Device], sizes: Sizes) {
     let (a, b) = factors::<T>(sizes);
-    let zeros = Array2::from_elem((sizes.0, sizes.2), T::from_f64(0.0));
-    let expected = Rounded::new((1.0, a.view(), b.view()), (0.0, zeros.view()));
+    let expected = Rounded::product(a.view(), b.view());
     for layouts in 0..4 {
         let ((of_a, a_turned), (of_b, b_turned)) =
             (laid_out(&a, layouts % 2), laid_out(&b, layouts / 2));
@@ -166,7 +165,7 @@ fn batches_and_shared_factors() {
             .unwrap();
         for (a, c) in a.outer_iter().zip(c.outer_iter()) {
             let b = b.index_axis(ndarray::Axis(0), 0);
-            check(a, b, c, &device.to_string());
+            Rounded::product(a, b).check(c, &device.to_string());
         }
     }
 }
@@ -180,7 +179,7 @@ fn by_other_instructions() {
             let (a, b) = factors::<f16>((65, 17, 63));
             let c: Array2<f16> = with.matmul_as(&device, a.view(), b.view()).unwrap();
             let what = format!("{device}, {instructions:?}");
-            check(a.view(), b.view(), c.view(), &what);
+            Rounded::product(a.view(), b.view()).check(c.view(), &what);
         }
     }
 }

@@ -181,7 +181,7 @@ fn a_million_letters() {
             .double();
         let expected = direct.sketch_one(&Device::cpu(), text).unwrap();
         for device in devices() {
-            // Not the direct form, whose error grows with the square root of the length.
+            // The error of the direct form grows with the square root of the length.
             let sketcher = TensorSketch::new(tables.clone()).form(Form::Fourier);
             let single = sketcher.sketch_one(&device, text).unwrap();
             let error = relative_error(single.mapv(f64::from), &expected);

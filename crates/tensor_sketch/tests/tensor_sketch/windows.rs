@@ -129,7 +129,7 @@ fn strides_of_several_chunks() {
 #[test]
 fn long_texts() {
     if test_support::small() {
-        eprintln!("skipped: it takes 100 000 letters");
+        eprintln!("skipped: it takes 131 200 letters");
         return;
     }
     let tables = Tables::from_seed(4, 3, 5, 5).unwrap();

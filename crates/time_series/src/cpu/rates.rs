@@ -16,8 +16,8 @@ use crate::options::Nan;
 use crate::timeline::CHUNK;
 use crate::values::with_values;
 
-/// The rates of a block of buckets are computed together. A block has at least this number of
-/// points, whose rates fit in the fastest cache.
+/// The least number of points in a block of buckets. The rates of a block are computed together, and
+/// fit in the fastest cache.
 const BLOCK: usize = 1 << 10;
 
 /// Differences that are computed before each check for NaN.
