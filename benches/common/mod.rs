@@ -3,8 +3,10 @@
 
 pub mod boxes;
 
+use std::path::Path;
 use std::time::Instant;
 
+pub use figures::{Clock, Measured, Unit};
 pub use gridstride::device::DeviceName;
 
 use gridstride::device::DeviceKind;
@@ -21,27 +23,12 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The times of all runs in milliseconds.
-pub struct Times {
-    pub median: f64,
-    pub least: f64,
-    pub most: f64,
-}
-
-impl Times {
-    pub fn of(mut times: Vec<f64>) -> Times {
-        times.sort_by(f64::total_cmp);
-        Times {
-            median: times[times.len() / 2],
-            least: times[0],
-            most: times[times.len() - 1],
-        }
-    }
-}
-
-impl std::fmt::Display for Times {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.3} ({:.2}-{:.2})", self.median, self.least, self.most)
+/// Prints a row, and appends it to the file that `cargo xtask bench` names.
+pub fn show(row: &Measured) -> std::io::Result<()> {
+    println!("{row}");
+    match std::env::var_os(figures::FILE) {
+        Some(path) => row.append(Path::new(&path)),
+        None => Ok(()),
     }
 }
 
@@ -54,20 +41,21 @@ pub fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
     errors.into_iter().fold(0.0, larger)
 }
 
-/// The times of calls by the device's events (by the clock on the CPU), and the last result.
+/// The times of calls in milliseconds by the device's events (by the clock on the CPU), and the last result. Results are
+/// freed outside of the timed parts.
 pub fn time<T>(
     device: &Device,
     runs: usize,
     call: &dyn Fn() -> gridstride::Result<T>,
-) -> gridstride::Result<(Times, T)> {
+) -> gridstride::Result<(Vec<f64>, T)> {
     let (start, end) = (device.event()?, device.event()?);
     let mut times = Vec::new();
-    let mut found = call()?;
+    let mut result = call()?;
     for _ in 0..runs {
-        drop(found);
+        drop(result);
         let begin = Instant::now();
         device.record(&start)?;
-        found = call()?;
+        result = call()?;
         device.record(&end)?;
         let elapsed = match device.kind() {
             DeviceKind::Cpu => begin.elapsed(),
@@ -75,24 +63,24 @@ pub fn time<T>(
         };
         times.push(elapsed.as_secs_f64() * 1e3);
     }
-    Ok((Times::of(times), found))
+    Ok((times, result))
 }
 
-/// The times of whole calls by the host's clock, after a first one, and the last result. Results are freed outside of the
-/// timed parts.
+/// The times of whole calls in milliseconds by the host's clock, after a first one, and the last result. Results are freed
+/// outside of the timed parts.
 pub fn time_whole<T, E>(
     runs: usize,
     mut call: impl FnMut() -> Result<T, E>,
-) -> Result<(Times, T), E> {
+) -> Result<(Vec<f64>, T), E> {
     let mut times = Vec::new();
-    let mut found = call()?;
+    let mut result = call()?;
     for _ in 0..runs {
-        drop(found);
+        drop(result);
         let start = Instant::now();
-        found = call()?;
+        result = call()?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    Ok((Times::of(times), found))
+    Ok((times, result))
 }
 
 /// Panics if an entry of normalized sketches of up to `longest` letters is farther from the `exact` one, of the direct

@@ -1,6 +1,7 @@
 """How the peers' times are taken, and how they are shown."""
 
 import json
+import os
 import time
 
 
@@ -43,24 +44,24 @@ def median(times):
     return sorted(times)[len(times) // 2]
 
 
-def said(times, digits=3):
-    """The median, with the least and the most in brackets."""
-    numbers = median(times), min(times), max(times)
-    return "{} ({}-{})".format(*(f"{number:.{digits}f}" for number in numbers))
+def row(case, times, program, version=None, clock="device", **facts):
+    """Prints a row, and appends it to the file that `cargo xtask bench` names: see crates/figures.
 
-
-def show_row(ladder, row, kernel=None, call=None, share=1, **facts):
-    """Prints a row beside a ladder's as a line of JSON.
-
-    `kernel` are times by events of kernels on data in the device's memory, `call` those of whole calls from and to the
-    host's memory by the host's clock, both in ms. Of work that takes too long a part is measured: its `share`, by which
-    the times are divided here."""
-
-    def spread(times):
-        if times is None:
-            return None
-        times = [time / share for time in times]
-        return {"median_ms": median(times), "least_ms": min(times), "most_ms": max(times), "runs": len(times)}
-
-    line = {"ladder": ladder, "row": row, "kernel": spread(kernel), "call": spread(call), "share": share, **facts}
-    print(json.dumps(line), flush=True)
+    `times` are those of the runs in ms, `clock` says what they include: "device" for work on data in the device's memory
+    between two events, "call" for whole calls by the host's clock. Facts are `bytes`, `operations` with their `unit`, and
+    the largest `error` of the results."""
+    line = {
+        "case": case,
+        "program": program,
+        "version": version,
+        "clock": clock,
+        "median_ms": median(times),
+        "least_ms": min(times),
+        "most_ms": max(times),
+        "runs": len(times),
+        **facts,
+    }
+    print(f"{case:<52} {median(times):.4g} ms ({min(times):.4g} to {max(times):.4g})  {program}", flush=True)
+    if path := os.environ.get("GRIDSTRIDE_BENCH_ROWS"):
+        with open(path, "a") as file:
+            print(json.dumps(line), file=file)

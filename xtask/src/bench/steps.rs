@@ -26,34 +26,34 @@ pub const CPU: &str = "cpu";
 /// and the commands.
 const TEXT: &str = "\
 # kernels
-## copies: Copies
+## copies []: Copies
 benches/copies --device cuda
 python3 benches/peers/copies_torch.py
-## host_arrays: Whole calls from and to arrays of the host
+## host_arrays [matmul time_series distances box_overlap primitives tensor_sketch]: Whole calls from and to arrays of the host
 benches/host_arrays --device cuda
-## small_calls: Calls on little data, and graphs
+## small_calls [matmul distances time_series primitives box_overlap tensor_sketch edit_distance]: Calls on little data, and graphs
 benches/small_calls --device cuda
 python3 benches/peers/small_calls_torch.py
-## vector_add: Vector addition on streams
+## vector_add []: Vector addition on streams
 5 × bin/gridstride vector-add --device cuda
-## devices: Several GPUs, and little memory
+## devices [matmul tensor_sketch box_overlap primitives time_series]: Several GPUs, and little memory
 benches/devices --device cuda
-## crossover: When a GPU pays
+## crossover [matmul tensor_sketch edit_distance distances box_overlap primitives time_series]: When a GPU pays
 benches/crossover --device cuda --csv docs/benchmarks/crossover.csv
-## primitives: Radix sort
+## primitives [primitives]: Radix sort
 benches/primitives --device cuda
 nvcc -O3 -std=c++17 -arch=native -o target/bench/primitives_cub benches/peers/primitives_cub.cu
 target/bench/primitives_cub
-## tensor_sketch: Tensor sketch
+## tensor_sketch [tensor_sketch]: Tensor sketch
 benches/tensor_sketch --device cuda
 benches/tensor_sketch --device cuda --f64
 benches/tensor_sketch --device cuda --form direct
 benches/tensor_sketch --device cuda --sequences 1
 python3 benches/peers/tensor_sketch_numba.py
-## tensor_sketch_longest: Tensor sketch: how the longest sequence counts
+## tensor_sketch_longest [tensor_sketch]: Tensor sketch: how the longest sequence counts
 benches/tensor_sketch --device cuda --sweep --csv docs/benchmarks/tensor_sketch_longest.csv
 python3 benches/peers/tensor_sketch_numba.py --sweep --csv docs/benchmarks/tensor_sketch_longest_numba.csv
-## tensor_sketch_shapes: Tensor sketch: other shapes
+## tensor_sketch_shapes [tensor_sketch]: Tensor sketch: other shapes
 benches/tensor_sketch --device cuda --runs 5 --tuple 1
 benches/tensor_sketch --device cuda --runs 5 --tuple 2
 benches/tensor_sketch --device cuda --runs 5 --tuple 3
@@ -67,140 +67,140 @@ benches/tensor_sketch --device cuda --runs 5 --alphabet 20
 benches/tensor_sketch --device cuda --runs 5 --alphabet 256
 benches/tensor_sketch --device cuda --runs 5 --sequences 600000
 benches/tensor_sketch --device cuda --runs 5 --sizes
-## tensor_sketch_windows: Tensor sketch: sliding windows
+## tensor_sketch_windows [tensor_sketch]: Tensor sketch: sliding windows
 benches/tensor_sketch --device cuda --runs 5 --windows 1000:1 --letters 1000000
 benches/tensor_sketch --device cuda --runs 5 --windows 99000:1 --letters 1000000
 benches/tensor_sketch --device cuda --runs 5 --windows 1000:100 --letters 10000000
 benches/tensor_sketch --device cuda --runs 5 --windows 10000:1000 --letters 100000000
-## tensor_sketch_estimates: Tensor sketch: what distances of sketches say of edit distances
+## tensor_sketch_estimates [tensor_sketch]: Tensor sketch: what distances of sketches say of edit distances
 bin/gridstride edit-distance --generate 2000 --force target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --windows 1000:100 --plot docs/benchmarks/edit_distance_estimates.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3 --plot docs/benchmarks/edit_distance_grid.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
-## tensor_sketch_files: Tensor sketch: files
+## tensor_sketch_files [tensor_sketch]: Tensor sketch: files
 python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
 python3 benches/random_sequences.py target/bench/one.fa 100000000 1
 6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa
 6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa
-## tensor_sketch_large_file: Tensor sketch: a file of 5 GB
+## tensor_sketch_large_file [tensor_sketch]: Tensor sketch: a file of 5 GB
 python3 benches/random_sequences.py target/bench/large.fa 5000000000 40
 3 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/large.fa
-## distances: Distances
+## distances [distances]: Distances
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
-## nearest: Nearest rows
+## nearest [distances]: Nearest rows
 benches/nearest --device cuda
 benches/nearest --device cuda --rows 1000000
 python3 benches/peers/nearest_torch.py 10000 1000000
 python3 benches/peers/nearest_faiss.py 1000 1000000
-## edit_distance: Edit distance
+## edit_distance [edit_distance]: Edit distance
 benches/edit_distance --device cuda --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
-## matmul: Matrix multiplication
+## matmul [matmul]: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
 benches/matmul --device cuda --types bf16x6
 benches/matmul --device cuda --casts
-## time_series: Time series
+## time_series [time_series primitives]: Time series
 benches/time_series --device cuda
 python3 benches/peers/time_series_torch.py
 nvcc -O3 -std=c++17 -arch=native -o target/bench/time_series_cub benches/peers/time_series_cub.cu
 target/bench/time_series_cub
-## time_series_buckets: Time series: how the length of buckets counts
+## time_series_buckets [time_series primitives]: Time series: how the length of buckets counts
 benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
-## time_series_files: Time series: a file of 100 million lines
+## time_series_files [time_series primitives]: Time series: a file of 100 million lines
 bin/gridstride time-series --generate 100000000 --force --out target/bench/points.csv
 3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
-## box_overlap: Box overlap
+## box_overlap [box_overlap primitives]: Box overlap
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
 benches/box_overlap --device cuda
 python3 benches/peers/box_overlap_torch.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
-## box_overlap_sizes: Box overlap: how the number of boxes counts
+## box_overlap_sizes [box_overlap primitives]: Box overlap: how the number of boxes counts
 benches/box_overlap --device cuda --sweep 20000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cuda.csv
-## box_overlap_kinds: Box overlap: other boxes
+## box_overlap_kinds [box_overlap primitives]: Box overlap: other boxes
 benches/box_overlap --device cuda --rows 800000 --kinds equal
 benches/box_overlap --device cuda --rows 500000 --kinds dense
 benches/box_overlap --device cuda --rows 140000 --kinds equal,long_sticks
 benches/box_overlap --device cuda --rows 50000 --kinds dense
 benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
-## box_overlap_files: Box overlap: two files of 20 million boxes
+## box_overlap_files [box_overlap primitives]: Box overlap: two files of 20 million boxes
 bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
 # ladder
-## ladder_tensor_sketch: The ladders: tensor sketch
+## ladder_tensor_sketch [ladder]: The ladders: tensor sketch
 bin/gridstride_learn tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
-## ladder_tensor_sketch_sweep: The ladders: tensor sketch, places of a thread and sequences of a launch
+## ladder_tensor_sketch_sweep [ladder]: The ladders: tensor sketch, places of a thread and sequences of a launch
 bin/gridstride_learn tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
-## ladder_box_overlap: The ladders: box overlap
+## ladder_box_overlap [ladder]: The ladders: box overlap
 bin/gridstride_learn box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
 bin/gridstride_learn box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
-## ladder_matmul: The ladders: matrix products
+## ladder_matmul [ladder]: The ladders: matrix products
 bin/gridstride_learn matmul --device cuda --markdown
 bin/gridstride_learn block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
-## ladder_vector_add: The ladders: vector addition
+## ladder_vector_add [ladder]: The ladders: vector addition
 bin/gridstride_learn vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
-## ladder_timestamps: The ladders: timestamps
+## ladder_timestamps [ladder]: The ladders: timestamps
 bin/gridstride_learn timestamps --device cuda --markdown
 bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
 bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
 bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
 # articles
-## articles_tensor_sketch: The articles: tensor sketch
+## articles_tensor_sketch [ladder]: The articles: tensor sketch
 bin/gridstride_learn tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
 python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
 python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
 python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
 table tensor-sketch
-## articles_box_overlap: The articles: box overlap
+## articles_box_overlap [ladder]: The articles: box overlap
 bin/gridstride_learn box-overlap --device cuda --json > target/bench/box-overlap.json
 python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
 python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
 python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
 table box-overlap
-## articles_matmul: The articles: matrix products
+## articles_matmul [ladder]: The articles: matrix products
 bin/gridstride_learn matmul --device cuda --json > target/bench/matmul.json
 python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
 table matmul
 bin/gridstride_learn block-shape --device cuda --json > target/bench/block-shape.json
 python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
 table block-shape
-## articles_vector_add: The articles: vector addition
+## articles_vector_add [ladder]: The articles: vector addition
 bin/gridstride_learn vector-add --device cuda --json > target/bench/vector-add.json
 python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
 table vector-add
-## articles_timestamps: The articles: timestamps
+## articles_timestamps [ladder]: The articles: timestamps
 bin/gridstride_learn timestamps --device cuda --json > target/bench/timestamps.json
 python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
 table timestamps
 # cpu
-## tensor_sketch_cpu: Tensor sketch on the CPU
+## tensor_sketch_cpu [tensor_sketch]: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
 python3 benches/peers/tensor_sketch_numba_cpu.py
-## sequence_files: Readers of FASTA and FASTQ
+## sequence_files [files]: Readers of FASTA and FASTQ
 python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
 python3 benches/random_sequences.py target/bench/many.fq 50000000 333333
 python3 benches/random_sequences.py target/bench/many.fa.gz 100000000 1410
 python3 benches/random_sequences.py target/bench/many.fq.gz 50000000 333333
 python3 benches/random_sequences.py target/bench/many.fq.bgz 50000000 333333
 cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa target/bench/many.fa.gz target/bench/many.fq target/bench/many.fq.gz target/bench/many.fq.bgz
-## time_series_labels: Time series by labels, in Python
+## time_series_labels [time_series]: Time series by labels, in Python
 python3 python/benches/labels.py
-## edit_distance_cpu: Edit distance on the CPU
+## edit_distance_cpu [edit_distance]: Edit distance on the CPU
 benches/edit_distance --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
-## matmul_cpu: Matrix multiplication on the CPU, beside ndarray's dot
+## matmul_cpu [matmul]: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
-## time_series_cpu: Time series on the CPU
+## time_series_cpu [time_series primitives]: Time series on the CPU
 benches/time_series_cpu --runs 11
 benches/time_series_cpu --only mean --runs 80
-## box_overlap_cpu: Box overlap on the CPU
+## box_overlap_cpu [box_overlap primitives]: Box overlap on the CPU
 benches/box_overlap_cpu --rows 200000
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_strtree.py target/bench/boxes
-## box_overlap_cpu_sizes: Box overlap on the CPU: how the number of boxes counts
+## box_overlap_cpu_sizes [box_overlap primitives]: Box overlap on the CPU: how the number of boxes counts
 benches/box_overlap --sweep 2000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cpu.csv
 benches/box_overlap --sweep 2000000 --write target/bench/sizes
 python3 benches/peers/box_overlap_strtree.py target/bench/sizes --csv > docs/benchmarks/box_overlap_strtree.csv
