@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::bench::{ORIGIN, Origin};
 use crate::cargo::{self, Program};
 use crate::table::Table;
 use crate::{Result, kernels, workspace};
@@ -91,6 +92,8 @@ pub fn gather() -> Result<()> {
         table.add(vec![name, (size >> 10).to_string()]);
     }
     write_script(&bundle.join("run.sh"))?;
+    let origin = serde_json::to_string(&Origin::of_workspace()?)?;
+    fs::write(bundle.join(ORIGIN), origin)?;
     let size = pack(&programs, &bundle.join("programs.tar.xz"))?;
     table.add(vec!["packed".to_owned(), (size >> 10).to_string()]);
     table.print();

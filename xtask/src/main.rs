@@ -10,9 +10,9 @@ mod fuzz;
 mod guide;
 mod kernels;
 mod launched;
-mod machines;
 mod models;
 mod new_kernel;
+mod pages;
 mod plot;
 mod profile;
 mod ptx;
@@ -78,7 +78,7 @@ enum Chore {
     /// Run the fuzz targets for some seconds each; needs a nightly compiler. Fails if an input
     /// makes a target fail.
     Fuzz(fuzz::Options),
-    /// Print the tables of BENCHMARKS.md, including the peers', and draw the plots.
+    /// Measure the library and its peers, and compare or record the results: the figures of all pages are from them.
     Bench(bench::Options),
     /// Gather the release builds of tests, examples, benchmarks, ladders and of this program in
     /// gpu-bundle, to run them on a machine with a GPU and without a toolchain.
@@ -93,8 +93,8 @@ enum Chore {
         /// The kernel's name, such as `blur`.
         name: String,
     },
-    /// Draw the plots of docs/benchmarks from the CSV files beside them, which benchmarks write.
-    Plot,
+    /// Write the figures of all pages and the plots anew, from docs/benchmarks/results.json.
+    Pages,
     /// Make the crates of docs/guide from its pages, and test them; with a device compiler also
     /// compile their kernels.
     Guide {
@@ -140,7 +140,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Bundle => bundle::gather(),
         Chore::NewKernel { name } => new_kernel::add(&name),
-        Chore::Plot => plot::draw(&workspace().join("docs/benchmarks")),
+        Chore::Pages => bench::pages(),
         Chore::Profile(options) => profile::run(&options),
         Chore::Guide { names } => guide::check(&names),
         Chore::Race { package, filters } => race::run(package.as_deref(), &filters),

@@ -7,8 +7,8 @@
 #   run.sh memcheck [PROGRAMS…] [ARGS…]
 #                                the tests under a sanitizer, on smaller inputs;
 #                                likewise racecheck, initcheck and synccheck
-#   run.sh bench [ARGS…]         the tables of BENCHMARKS.md; ARGS are those of `cargo xtask bench`,
-#                                such as names of steps, --list, --out FILE and --csv-dir FOLDER
+#   run.sh bench [ARGS…]         the measurements; ARGS are those of `cargo xtask bench`, such as names of steps,
+#                                --list and --out FILE
 #   run.sh profile [ARGS…]       what Nsight Compute counts in the ladders' kernels: as `cargo xtask profile`
 #   run.sh examples [PROGRAMS…] [ARGS…]
 #                                the examples, likewise

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::peers::Need;
 
-/// Where the plots' files are by default.
-pub const CSV_FOLDER: &str = "docs/benchmarks";
+/// Where the plots and the results are.
+pub const FOLDER: &str = "docs/benchmarks";
 
 /// Timed runs of `--quick`.
 const QUICK: &str = "3";
@@ -19,8 +19,8 @@ pub struct Line {
     pub program: Program,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// The file that its output goes to.
-    pub to: Option<String>,
+    /// What the process is in the results, if it is a row itself.
+    pub case: Option<String>,
 }
 
 /// The program of a command.
@@ -30,8 +30,6 @@ pub enum Program {
     Ours(String, String),
     /// A peer's, or what makes its input: it may be missing.
     Other(String),
-    /// None: the table of a ladder beside its article, from the outputs of the commands before.
-    Table,
 }
 
 impl Line {
@@ -41,8 +39,8 @@ impl Line {
             Some((times, rest)) if !times.contains(' ') => (times.parse().unwrap_or(1), rest),
             _ => (1, text),
         };
-        let (text, to) = match text.split_once(" > ") {
-            Some((text, to)) => (text, Some(to.to_owned())),
+        let (text, case) = match text.split_once(" # ") {
+            Some((text, case)) => (text, Some(case.to_owned())),
             None => (text, None),
         };
         let mut words = text.split_whitespace().map(str::to_owned);
@@ -51,21 +49,20 @@ impl Line {
             Some((folder @ ("benches" | "bin"), name)) => {
                 Program::Ours(folder.to_owned(), name.to_owned())
             }
-            _ if program == "table" => Program::Table,
             _ => Program::Other(program),
         };
         Line {
             times,
             program,
             arguments: words.collect(),
-            to,
+            case,
         }
     }
 
-    /// With another folder for the plots' files.
-    pub fn with_csv_folder(mut self, folder: &str) -> Line {
-        for word in self.arguments.iter_mut().chain(&mut self.to) {
-            if let Some(name) = word.strip_prefix(CSV_FOLDER) {
+    /// With another folder for the plots.
+    pub fn with_folder(mut self, folder: &str) -> Line {
+        for word in &mut self.arguments {
+            if let Some(name) = word.strip_prefix(FOLDER) {
                 *word = format!("{folder}{name}");
             }
         }
@@ -103,6 +100,9 @@ impl Line {
             ("_numba_cpu.py", Need::Numba),
             ("_faiss.py", Need::Faiss),
             ("_strtree.py", Need::Shapely),
+            ("_sklearn.py", Need::ScikitLearn),
+            ("_duckdb.py", Need::DuckDb),
+            ("_stringzilla.py", Need::StringZilla),
             ("edit_distance_cpu.py", Need::Edlib),
             ("labels.py", Need::Polars),
         ];
@@ -120,17 +120,11 @@ impl Line {
         self.need() == Some(Need::NumPy)
     }
 
-    /// The files of plots that it writes.
-    pub fn files(&self) -> impl Iterator<Item = &str> {
-        let words = self.arguments.iter().chain(&self.to).map(String::as_str);
-        words.filter(|word| word.ends_with(".csv"))
-    }
-
     /// Whether the GPU does the work.
     pub fn is_on_gpu(&self) -> bool {
         match (&self.program, self.need()) {
             (Program::Ours(..), _) => self.arguments.iter().any(|word| word == "cuda"),
-            (_, Some(Need::Torch | Need::Numba | Need::Nvcc)) => {
+            (_, Some(Need::Torch | Need::Numba | Need::Nvcc | Need::StringZilla)) => {
                 !self.arguments.iter().any(|word| word.ends_with("_cpu.py"))
             }
             _ => false,
@@ -141,7 +135,6 @@ impl Line {
     pub fn text(&self, bundle: Option<&Path>) -> String {
         let mut words = match (&self.program, bundle) {
             (Program::Other(program), _) => vec![program.clone()],
-            (Program::Table, _) => vec!["table".to_owned()],
             (Program::Ours(folder, name), Some(bundle)) => {
                 vec![format!("{}/{folder}/{name}", bundle.display())]
             }
@@ -159,9 +152,6 @@ impl Line {
             }
         };
         words.extend(self.arguments.iter().cloned());
-        if let Some(to) = &self.to {
-            words.extend([">".to_owned(), to.clone()]);
-        }
         words.join(" ")
     }
 }
@@ -178,7 +168,7 @@ pub fn package(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    const MATMUL: &str = "benches/matmul --device cuda --csv docs/benchmarks/matmul.csv";
+    const MATMUL: &str = "benches/matmul --device cuda --sweep";
 
     #[test]
     fn lines_are_shown_as_one_types_them() {
@@ -187,7 +177,7 @@ mod tests {
         assert_eq!(line.text(Some(bundle)), format!("gpu-bundle/{MATMUL}"));
         assert_eq!(
             line.text(None),
-            "cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda --csv docs/benchmarks/matmul.csv"
+            "cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda --sweep"
         );
         assert!(line.is_on_gpu() && line.need().is_none());
         for (line, expected) in [
@@ -205,15 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn output_goes_to_another_folder() {
-        let text = "3 × benches/box_overlap --sweep 9 > docs/benchmarks/b.csv";
-        let line = Line::parse(text).with_csv_folder("elsewhere");
-        assert_eq!(
-            (line.times, line.to.as_deref()),
-            (3, Some("elsewhere/b.csv"))
-        );
-        assert_eq!(line.files().collect::<Vec<_>>(), ["elsewhere/b.csv"]);
-        assert_eq!(line.arguments, ["--sweep", "9"]);
+    fn lines_may_be_rows_themselves() {
+        let text = "3 × bin/gridstride boxes --plot docs/benchmarks/b.svg # two files";
+        let line = Line::parse(text).with_folder("elsewhere");
+        assert_eq!((line.times, line.case.as_deref()), (3, Some("two files")));
+        assert_eq!(line.arguments, ["boxes", "--plot", "elsewhere/b.svg"]);
     }
 
     #[test]
@@ -230,20 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn tables_need_no_program() {
-        let line = Line::parse("table matmul");
-        assert_eq!(line.program, Program::Table);
-        assert!(line.need().is_none() && !line.is_on_gpu());
-        assert_eq!(line.text(None), "table matmul");
-    }
-
-    #[test]
     fn peers_need_what_their_name_says() {
         let need = |text| Line::parse(text).need();
         assert_eq!(need("python3 a_torch.py 1"), Some(Need::Torch));
         assert_eq!(need("python3 a_numba_cpu.py"), Some(Need::Numba));
         assert_eq!(need("target/bench/cub"), Some(Need::Nvcc));
         assert_eq!(need("cargo run --release"), Some(Need::Cargo));
+        assert_eq!(need("python3 a_duckdb.py"), Some(Need::DuckDb));
         assert_eq!(need("python3 python/benches/labels.py"), Some(Need::Polars));
         assert!(Line::parse("python3 benches/random_sequences.py a 1 1").is_preparation());
         assert!(!Line::parse("python3 a_numba_cpu.py").is_on_gpu());

@@ -27,24 +27,14 @@ impl Machine {
         }
     }
 
-    /// In a line.
-    pub fn text(&self) -> String {
-        let gpu = match &self.gpu {
-            Some((name, driver)) => format!("{name}, driver {driver}"),
-            None => "no GPU that nvidia-smi knows".to_owned(),
-        };
-        let threads = self.threads;
-        format!("{gpu}; {}, {threads} threads", self.cpu)
+    /// The GPU's name and its driver, if the GPU does the work and is there.
+    pub fn gpu(&self) -> Option<&(String, String)> {
+        self.gpu.as_ref()
     }
 
-    /// Returns the name of the machine in plots, or of its CPU, or of one core.
-    pub fn label(&self, is_on_gpu: bool, is_on_one_core: bool) -> String {
-        match (&self.gpu, self.threads) {
-            (Some((name, _)), _) if is_on_gpu => name.trim_start_matches("NVIDIA ").to_owned(),
-            (_, 1) => "1 CPU core".to_owned(),
-            _ if is_on_one_core => "1 CPU core".to_owned(),
-            (_, threads) => format!("{threads} CPU threads"),
-        }
+    /// The CPU and its threads.
+    pub fn host(&self) -> String {
+        format!("{}, {} threads", self.cpu, self.threads)
     }
 }
 
@@ -64,18 +54,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_are_told_in_a_line() {
+    fn machines_are_a_gpu_and_a_host() {
         let machine = Machine {
             gpu: gpu("NVIDIA H100 80GB HBM3, 580.159.04\nNVIDIA T4, 1"),
             cpu: cpu("processor\t: 0\nmodel name\t: Intel Xeon\n").unwrap(),
             threads: 16,
         };
+        assert_eq!(machine.host(), "Intel Xeon, 16 threads");
+        let (name, driver) = machine.gpu().unwrap();
         assert_eq!(
-            machine.text(),
-            "NVIDIA H100 80GB HBM3, driver 580.159.04; Intel Xeon, 16 threads"
+            (name.as_str(), driver.as_str()),
+            ("NVIDIA H100 80GB HBM3", "580.159.04")
         );
-        assert_eq!(machine.label(true, false), "H100 80GB HBM3");
-        assert_eq!(machine.label(false, false), "16 CPU threads");
-        assert_eq!(machine.label(false, true), "1 CPU core");
     }
 }

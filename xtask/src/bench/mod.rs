@@ -1,39 +1,40 @@
-//! Prints the tables of BENCHMARKS.md, the peers' figures among them, and draws the plots.
+//! Measures the library and its peers, keeps the results, and compares them with earlier ones.
 
-mod beside;
+mod against;
 mod command;
 mod machine;
+mod origin;
 mod peers;
 mod programs;
-mod report;
-mod spread;
-mod steps;
+pub mod results;
+pub mod steps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use figures::{Clock, Measured};
 
-pub use command::CSV_FOLDER;
+use crate::{Result, pages, plot, workspace};
+pub use command::FOLDER;
 use command::{Line, Program};
 use machine::Machine;
-use peers::{Need, Peers};
+use origin::peer_source;
+pub use origin::{ORIGIN, Origin};
+use peers::Peers;
 use programs::Programs;
-use report::Report;
+use results::{RESULTS, Results, Row};
 use steps::Step;
 
-use crate::machines::Machines;
-use crate::{Result, plot, workspace};
-
-/// For temporary files: boxes, sequences and the compiled CUB.
+/// For temporary files: rows, boxes, sequences and compiled peers.
 const SCRATCH: &str = "target/bench";
 
-/// For the plots and CSV files of `--quick`, which are no measurements.
-const QUICK: &str = "target/bench_quick";
+/// For the plots of a run that is not recorded.
+const PLOTS: &str = "target/bench_plots";
 
-/// The measurements, and the place of their results.
+/// The measurements, and what is done with their results.
 #[derive(Args)]
 pub struct Options {
     /// Steps, or the groups `kernels`, `ladder`, `articles` and `cpu`; all by default.
@@ -41,90 +42,197 @@ pub struct Options {
     /// Show the steps and their commands, and run nothing.
     #[arg(long)]
     list: bool,
-    /// Take the programs of this folder, that of `cargo xtask bundle`, instead of building them;
-    /// its parent has the folders benches, docs and examples.
+    /// Take the programs of this folder, that of `cargo xtask bundle`, instead of building them; its parent has the folders
+    /// benches, docs and examples.
     #[arg(long, value_name = "FOLDER")]
     bundle: Option<PathBuf>,
-    /// Write the tables to this file too.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Write the plots and their CSV files to this folder.
-    #[arg(long, value_name = "FOLDER", default_value = CSV_FOLDER)]
-    csv_dir: PathBuf,
-    /// Take three runs of each measurement, to see that all works. Plots and CSV files go to
-    /// target/bench_quick, unless `--csv-dir` names another folder than docs/benchmarks.
+    /// Measure only the steps that have no rows, or rows of older kernels.
+    #[arg(long, value_enum)]
+    only: Option<Only>,
+    /// Measure peers again that have rows of the same version on the same device.
     #[arg(long)]
+    peers: bool,
+    /// Take three runs of each measurement, to see that all works.
+    #[arg(long, conflicts_with = "record")]
     quick: bool,
+    /// Write the rows to this file.
+    #[arg(long, value_name = "FILE", default_value = "target/bench_rows.json")]
+    out: PathBuf,
+    /// Measure nothing: take the rows that another run has written to this file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bundle", "only", "peers", "quick", "out"])]
+    from: Option<PathBuf>,
+    /// Compare with the rows of this file, such as docs/benchmarks/results.json: print those outside of their spread, and fail
+    /// if a row has become slower by 3% or more.
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// Put the rows into docs/benchmarks/results.json, and write the pages and plots anew.
+    #[arg(long)]
+    record: bool,
 }
 
-/// Runs the steps.
+/// Parts of the steps.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Only {
+    /// Those whose rows are missing, or older than their kernels.
+    Changed,
+}
+
+/// Measures, or takes what was measured, and compares and records it.
 ///
 /// # Errors
-/// If one of our programs failed: after all others have run.
+/// If one of our programs failed, after all others have run; if rows have become slower.
 pub fn run(options: &Options) -> Result<()> {
-    let steps = steps::select(&options.names)?;
+    let (today, failed) = match &options.from {
+        Some(path) if !path.exists() => {
+            return Err(format!("there is no {}", path.display()).into());
+        }
+        Some(path) => (Results::read(path)?, Vec::new()),
+        None => match measure(options)? {
+            Some(measured) => measured,
+            None => return Ok(()),
+        },
+    };
+    let mut slower = 0;
+    if let Some(path) = &options.against {
+        let earlier = Results::read(path)?;
+        let changes = against::changes(&today, &earlier);
+        for change in &changes {
+            println!("{}", change.text());
+        }
+        println!(
+            "{} of {} rows are outside of their spread",
+            changes.len(),
+            today.rows().len()
+        );
+        slower = changes.iter().filter(|change| change.is_slower()).count();
+    }
+    if options.record {
+        record(today)?;
+    }
+    match (failed.is_empty(), slower) {
+        (false, _) => Err(format!("failed: {}", failed.join("; ")).into()),
+        (true, 0) => Ok(()),
+        (true, slower) => Err(format!("{slower} rows are slower").into()),
+    }
+}
+
+/// Puts rows into the file of results, and makes the pages and plots from it.
+fn record(today: Results) -> Result<()> {
+    let path = workspace().join(RESULTS);
+    let mut results = Results::read(&path)?;
+    // Rows of two kinds of cards cannot be compared.
+    let gpu = |results: &Results| {
+        let on_gpu = results.rows().iter().find(|row| row.driver.is_some());
+        on_gpu.map(|row| row.device.clone())
+    };
+    if let (Some(new), Some(old)) = (gpu(&today), gpu(&results))
+        && new != old
+    {
+        return Err(format!(
+            "{RESULTS} has rows of {old}, and these are of {new}: remove it to begin anew"
+        )
+        .into());
+    }
+    results.take(today);
+    results.write(&path)?;
+    pages()
+}
+
+/// Makes the pages and plots from the file of results.
+///
+/// # Errors
+/// If a page names a row that does not exist.
+pub fn pages() -> Result<()> {
+    let results = Results::read(&workspace().join(RESULTS))?;
+    plot::draw(&results, &workspace().join(FOLDER))?;
+    pages::write()
+}
+
+/// Runs the steps, and returns the rows and the commands of ours that failed; nothing if the steps are only listed.
+fn measure(options: &Options) -> Result<Option<(Results, Vec<String>)>> {
     let bundle = options.bundle.as_ref().map(|path| path.canonicalize());
     let bundle = bundle.transpose()?;
-    // Programs run beside the bundle's folder, from where its name suffices.
-    let bundle_name = bundle.as_ref().and_then(|path| path.file_name());
-    let bundle_name = bundle_name.map(PathBuf::from);
-    if options.list {
-        list(&steps, bundle_name.as_deref());
-        return Ok(());
-    }
     let root = match &bundle {
         Some(bundle) => bundle.parent().unwrap_or(bundle).to_owned(),
         None => workspace(),
     };
-    let is_usual_folder = options.csv_dir == Path::new(CSV_FOLDER);
-    let folder = match (is_usual_folder, options.quick) {
-        (true, false) => root.join(CSV_FOLDER),
-        (true, true) => root.join(QUICK),
-        (false, _) => std::path::absolute(&options.csv_dir)?,
+    let recorded = Results::read(&root.join(RESULTS))?;
+    let mut steps = steps::select(&options.names)?;
+    if options.list {
+        // Programs run beside the bundle's folder, from where its name suffices.
+        let bundle = bundle.as_ref().and_then(|path| path.file_name());
+        list(&steps, bundle.map(Path::new));
+        return Ok(None);
+    }
+    let origin = match &bundle {
+        Some(bundle) => Origin::of_bundle(bundle)?,
+        None => Origin::of_workspace()?,
     };
-    let scratch = root.join(SCRATCH);
+    if options.only == Some(Only::Changed) {
+        steps.retain(|step| {
+            let mut rows = recorded
+                .of_step(step.name)
+                .filter(|row| row.is_ours())
+                .peekable();
+            rows.peek().is_none() || rows.any(|row| row.is_older_than(&origin))
+        });
+    }
     // Files of an interrupted run may be of another machine.
+    let scratch = root.join(SCRATCH);
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }
-    for folder in [&folder, &scratch] {
+    let plots = match options.record {
+        true => root.join(FOLDER),
+        false => root.join(PLOTS),
+    };
+    for folder in [&plots, &scratch] {
         fs::create_dir_all(folder)?;
     }
     let lines = |step: &Step| -> Vec<Line> {
         let lines = step.commands.iter().map(|text| Line::parse(text));
         let lines = lines.map(|line| if options.quick { line.quick() } else { line });
         lines
-            .map(|line| match is_usual_folder && !options.quick {
-                true => line,
-                false => line.with_csv_folder(&folder.to_string_lossy()),
-            })
+            .map(|line| line.with_folder(&plots.to_string_lossy()))
             .collect()
     };
     let lines: Vec<_> = steps.iter().map(|step| lines(step)).collect();
-    let programs = match bundle {
-        Some(bundle) => Programs::Bundle(bundle),
+    let programs = match &bundle {
+        Some(bundle) => Programs::Bundle(bundle.clone()),
         None => Programs::build(lines.iter().flatten())?,
     };
     let mut bench = Bench {
-        report: Report::create(options.out.as_deref())?,
-        machines: Machines::read(&folder)?,
         machine: Machine::look(),
+        date: peers::output(Command::new("date").args(["-u", "+%F"])).unwrap_or_default(),
         peers: Peers::default(),
+        keeps_peers: !options.peers,
+        out: std::path::absolute(&options.out)?,
+        measured: Results::default(),
+        failed: Vec::new(),
+        recorded,
+        origin,
         programs,
         root,
-        bundle_name,
-        failed: Vec::new(),
     };
-    bench.head(&lines)?;
     for (number, (step, lines)) in steps.iter().zip(&lines).enumerate() {
-        bench.step(step, lines, &format!("{} of {}", number + 1, steps.len()))?;
+        println!(
+            "\n{} of {}: {} ({})",
+            number + 1,
+            steps.len(),
+            step.title,
+            step.name
+        );
+        let start = Instant::now();
+        bench.step(step, lines)?;
+        println!("{} took {:.0} s", step.name, start.elapsed().as_secs_f64());
     }
-    fs::remove_dir_all(bench.root.join(SCRATCH))?;
-    plot::draw(&folder)?;
-    match bench.failed.is_empty() {
-        true => Ok(()),
-        false => Err(format!("failed: {}", bench.failed.join("; ")).into()),
-    }
+    fs::remove_dir_all(scratch)?;
+    println!(
+        "\n{} rows are in {}",
+        bench.measured.rows().len(),
+        bench.out.display()
+    );
+    Ok(Some((bench.measured, bench.failed)))
 }
 
 fn list(steps: &[&Step], bundle: Option<&Path>) {
@@ -137,183 +245,153 @@ fn list(steps: &[&Step], bundle: Option<&Path>) {
 }
 
 struct Bench {
-    report: Report,
     machine: Machine,
-    machines: Machines,
+    date: String,
+    origin: Origin,
     peers: Peers,
+    /// Whether peers that cannot have changed are left out.
+    keeps_peers: bool,
     programs: Programs,
     /// Where the programs run.
     root: PathBuf,
-    bundle_name: Option<PathBuf>,
+    /// The rows of earlier runs.
+    recorded: Results,
+    measured: Results,
+    /// The file of the measured rows, which is written after each step: nothing is lost if a run is interrupted.
+    out: PathBuf,
     /// Commands of ours that failed.
     failed: Vec<String>,
 }
 
 impl Bench {
-    /// Reports the machine and the installed peers.
-    fn head(&mut self, lines: &[Vec<Line>]) -> Result<()> {
-        for need in lines.iter().flatten().filter_map(Line::need) {
-            self.peers.has(need);
-        }
-        let mut text = format!("# Benchmarks\n\n{}", self.machine.text());
-        let peers = self.peers.text();
-        if !peers.is_empty() {
-            text += &format!("; {peers}");
-        }
-        text += ". Times are medians of runs, with the least and the most.";
-        self.report.add(&text)
-    }
-
-    fn step(&mut self, step: &Step, lines: &[Line], number: &str) -> Result<()> {
-        eprintln!("{number}: {}", step.name);
-        let start = Instant::now();
-        self.report.add(&format!("## {}", step.title))?;
-        let mut missing: Vec<Need> = Vec::new();
+    fn step(&mut self, step: &Step, lines: &[Line]) -> Result<()> {
         for line in lines {
+            let text = line.text(None);
             let need = line.need();
-            if let Some(need) = need.filter(|need| !self.peers.has(*need)) {
-                // nvcc compiles what the next command runs: one sentence for both.
-                if !missing.contains(&need) {
-                    self.skip(line, need)?;
-                    missing.push(need);
-                }
-                if line.is_preparation() {
-                    break;
-                }
-                continue;
-            }
-            let text = line.text(self.bundle_name.as_deref());
-            if line.program == Program::Table {
-                match self.table(line) {
-                    Ok(table) => self.report.add(&table)?,
-                    Err(error) => {
-                        self.report.add(&format!("**No table:** {error}."))?;
-                        self.failed.push(text);
+            let version = match need {
+                Some(need) => match self.peers.version(need) {
+                    Some(version) => Some(version),
+                    None => {
+                        println!("skipped, as there is no {}: {text}", need.name());
+                        // What follows needs its output.
+                        if line.is_preparation() {
+                            break;
+                        }
+                        continue;
                     }
-                }
+                },
+                None => None,
+            };
+            if self.keeps_peers && version.is_some() && self.is_kept(step, line, version.as_deref())
+            {
+                println!("kept, as its version is the same: {text}");
                 continue;
             }
-            self.report.add(&format!("    {text}"))?;
+            println!("    {text}");
             match self.line(line) {
-                Ok((output, count)) => self.note(line, &output, count)?,
-                Err(error) if need.is_some() => {
-                    let files = left(line);
-                    self.report
-                        .add(&format!("This peer gave no figures: {error}.{files}"))?;
-                }
+                Ok(rows) => rows
+                    .into_iter()
+                    .for_each(|row| self.add(step, line, version.as_deref(), row)),
+                Err(error) if need.is_some() => println!("this peer gave no figures: {error}"),
                 Err(error) => {
-                    self.report.add(&format!("**Failed:** {error}."))?;
+                    println!("failed: {error}");
                     self.failed.push(text);
                 }
             }
         }
-        eprintln!(
-            "{number}: {} took {:.0} s",
-            step.name,
-            start.elapsed().as_secs_f64()
-        );
-        Ok(())
+        self.measured.write(&self.out)
     }
 
-    fn skip(&mut self, line: &Line, need: Need) -> Result<()> {
-        let name = need.name();
-        let text = line.text(None);
-        let files = left(line);
-        self.report
-            .add(&format!("Skipped, as there is no {name}: `{text}`.{files}"))
+    /// Whether there are rows of a peer's program, its version and this device.
+    fn is_kept(&self, step: &Step, line: &Line, version: Option<&str>) -> bool {
+        let (device, _) = self.device(line);
+        let source = self.peer_source(line);
+        let mut rows = self.recorded.of_step(step.name);
+        source.is_some()
+            && rows.any(|row| {
+                row.source == source
+                    && row.device == device
+                    && row.measured.version.as_deref() == version
+            })
     }
 
-    /// The table that a line asks for.
-    fn table(&self, line: &Line) -> Result<String> {
-        let ladder = line.arguments.first().map_or("", String::as_str);
-        let table = beside::table(ladder, &self.root.join(SCRATCH), &self.root)?;
-        Ok(table.trim_end().to_owned())
+    fn peer_source(&self, line: &Line) -> Option<String> {
+        match &line.program {
+            Program::Other(program) => peer_source(&self.root, program, &line.arguments),
+            Program::Ours(..) => None,
+        }
     }
 
-    /// Runs a line the requested number of times, and returns the merged output and how many outputs
-    /// it is from.
-    fn line(&self, line: &Line) -> Result<(String, usize)> {
+    /// The device of a line, and its driver.
+    fn device(&self, line: &Line) -> (String, Option<String>) {
+        match self.machine.gpu().filter(|_| line.is_on_gpu()) {
+            Some((name, driver)) => (name.clone(), Some(driver.clone())),
+            None => (self.machine.host(), None),
+        }
+    }
+
+    fn add(&mut self, step: &Step, line: &Line, version: Option<&str>, mut measured: Measured) {
+        let (device, driver) = self.device(line);
+        let source = match line.need() {
+            None => self.origin.source(step.name, driver.is_some()),
+            Some(_) => self.peer_source(line),
+        };
+        if let Some(version) = version {
+            measured.version = Some(version.to_owned());
+        }
+        self.measured.add(Row {
+            step: step.name.to_owned(),
+            measured,
+            device,
+            driver,
+            host: self.machine.host(),
+            date: self.date.clone(),
+            commit: self.origin.commit.clone(),
+            source,
+        });
+    }
+
+    /// Runs a line, and returns the rows that its program has written, or that its processes are.
+    fn line(&self, line: &Line) -> Result<Vec<Measured>> {
         let path = match &line.program {
             Program::Ours(folder, name) => self.programs.path(folder, name)?,
             Program::Other(program) if program.contains('/') => self.root.join(program),
             Program::Other(program) => PathBuf::from(program),
-            Program::Table => return Err("a table is no program".into()),
         };
-        let is_ours = line.need().is_none();
-        let mut outputs = Vec::new();
+        let rows = self.root.join(SCRATCH).join("rows.jsonl");
+        if rows.exists() {
+            fs::remove_file(&rows)?;
+        }
+        let mut times = Vec::new();
         for _ in 0..line.times {
             let mut command = Command::new(&path);
             command.args(&line.arguments).current_dir(&self.root);
             // As under cargo.
             command.env("CARGO_MANIFEST_DIR", &self.root);
-            if is_ours {
-                command.stderr(Stdio::inherit());
+            command.env(figures::FILE, &rows);
+            if line.case.is_some() {
+                command.stdout(Stdio::null());
             }
-            let output = command
-                .output()
+            let start = Instant::now();
+            let status = command
+                .status()
                 .map_err(|error| format!("cannot run {}: {error}", path.display()))?;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
-                return Err(format!("{}{}", output.status, reason(&said)).into());
-            }
-            outputs.push(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        Ok(spread::merge(&outputs))
-    }
-
-    /// Puts an output where it belongs, and remembers where the plots' files are from.
-    fn note(&mut self, line: &Line, output: &str, count: usize) -> Result<()> {
-        match &line.to {
-            Some(to) => {
-                fs::write(self.root.join(to), output)?;
-                // Tables show what the files of ladders have.
-                if to.ends_with(".csv") {
-                    let count = output.lines().count().saturating_sub(1);
-                    self.report.add(&format!("{count} measurements in {to}."))?;
-                }
-            }
-            None if output.trim().is_empty() => {}
-            None if line.times > 1 => {
-                let output = report::markdown(output);
-                let runs = match count == line.times {
-                    true => format!("{count} runs"),
-                    false => format!(
-                        "the {count} of {} runs that print the same lines",
-                        line.times
-                    ),
-                };
-                let text = format!("Of {runs}, medians with the least and the most:\n\n{output}");
-                self.report.add(&text)?;
-            }
-            None => self.report.add(&report::markdown(output))?,
-        }
-        let is_on_one_core = line.need() == Some(Need::Shapely);
-        let label = self.machine.label(line.is_on_gpu(), is_on_one_core);
-        for file in line.files() {
-            if let Some(name) = Path::new(file).file_name() {
-                self.machines.set(&name.to_string_lossy(), &label)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            if !status.success() {
+                return Err(status.to_string().into());
             }
         }
-        Ok(())
-    }
-}
-
-/// The line that tells most of what went wrong: Python's last, or what else has words.
-fn reason(said: &str) -> String {
-    let is_error = |line: &&str| line.contains("Error");
-    let has_words = |line: &&str| line.contains(char::is_alphabetic);
-    let found = said.lines().rfind(is_error);
-    let found = found.or_else(|| said.lines().rfind(has_words));
-    let found = found.map(|line| format!(", {}", line.trim().trim_end_matches(['.', ':'])));
-    found.unwrap_or_default()
-}
-
-/// A sentence on the files that a command has not written anew.
-fn left(line: &Line) -> String {
-    let files: Vec<_> = line.files().collect();
-    match files.is_empty() {
-        true => String::new(),
-        false => format!(" {} is not written.", files.join(", ")),
+        if let Some(case) = &line.case {
+            let row = Measured::new(case, Clock::Process, times);
+            println!("{row}");
+            return Ok(vec![row]);
+        }
+        if !rows.exists() {
+            return Ok(Vec::new());
+        }
+        let text = fs::read_to_string(&rows)?;
+        let rows: serde_json::Result<_> = text.lines().map(serde_json::from_str).collect();
+        Ok(rows.map_err(|error| format!("a row is not as expected: {error}"))?)
     }
 }
 
@@ -328,9 +406,13 @@ mod tests {
             names: names.iter().map(ToString::to_string).collect(),
             list: false,
             bundle: Some(root.join("gpu-bundle")),
-            out: Some(root.join("out.md")),
-            csv_dir: CSV_FOLDER.into(),
+            only: None,
+            peers: false,
             quick: false,
+            out: root.join("rows.json"),
+            from: None,
+            against: None,
+            record: false,
         }
     }
 
@@ -343,30 +425,65 @@ mod tests {
             fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
+        let origin = serde_json::to_string(&Origin::of_workspace().unwrap()).unwrap();
+        fs::write(root.path().join("gpu-bundle").join(ORIGIN), origin).unwrap();
         root
     }
 
+    const ROW: &str = r#"echo '{"case": "a", "program": "gridstride", "clock": "call", "median_ms": 2, "least_ms": 1, "most_ms": 3, "runs": 3}' >> $GRIDSTRIDE_BENCH_ROWS"#;
+
     #[test]
-    fn tables_follow_their_commands() {
-        let root = bundle(&[(
-            "benches/matmul_cpu",
-            "echo '| a |'; echo '|---|'; echo '| 1 |'",
-        )]);
+    fn rows_get_their_step_and_machine() {
+        let root = bundle(&[("benches/matmul_cpu", ROW)]);
         run(&options(root.path(), &["matmul_cpu"])).unwrap();
-        let text = fs::read_to_string(root.path().join("out.md")).unwrap();
-        let expected = "## Matrix multiplication on the CPU, beside ndarray's dot\n\n    gpu-bundle/benches/matmul_cpu\n\n\
-             | a |\n|---|\n| 1 |\n\n";
-        assert!(text.ends_with(expected), "{text}");
+        let results = Results::read(&root.path().join("rows.json")).unwrap();
+        let [row] = results.rows() else {
+            panic!("{results:?}");
+        };
+        assert_eq!(
+            (row.step.as_str(), row.measured.case.as_str()),
+            ("matmul_cpu", "a")
+        );
+        assert_eq!(row.device, Machine::look().host());
+        assert!(row.driver.is_none() && !row.is_older_than(&Origin::of_workspace().unwrap()));
+        assert!(row.date.len() == 10 && !row.commit.is_empty());
         assert!(!root.path().join(SCRATCH).exists());
     }
 
     #[test]
+    fn slower_rows_fail() {
+        let root = bundle(&[("benches/matmul_cpu", ROW)]);
+        let mut options = options(root.path(), &["matmul_cpu"]);
+        run(&options).unwrap();
+        let faster = root.path().join("faster.json");
+        let text = fs::read_to_string(root.path().join("rows.json")).unwrap();
+        fs::write(
+            &faster,
+            text.replace(r#""most_ms":3.0"#, r#""most_ms":0.5"#),
+        )
+        .unwrap();
+        options.against = Some(root.path().join("rows.json"));
+        run(&options).unwrap();
+        options.against = Some(faster);
+        options.from = Some(root.path().join("rows.json"));
+        // The median is the same, so that the row is outside of its spread, but not slower.
+        run(&options).unwrap();
+        let text = fs::read_to_string(root.path().join("faster.json")).unwrap();
+        fs::write(
+            root.path().join("faster.json"),
+            text.replace(r#""median_ms":2.0"#, r#""median_ms":0.4"#),
+        )
+        .unwrap();
+        let error = run(&options).unwrap_err().to_string();
+        assert_eq!(error, "1 rows are slower");
+    }
+
+    #[test]
     fn files_of_an_interrupted_run_are_not_used() {
-        let script = "! test -e target/bench/matmul.numba.jsonl";
-        let root = bundle(&[("benches/matmul_cpu", script)]);
+        let root = bundle(&[("benches/matmul_cpu", "! test -e target/bench/boxes")]);
         let scratch = root.path().join(SCRATCH);
         fs::create_dir_all(&scratch).unwrap();
-        fs::write(scratch.join("matmul.numba.jsonl"), "of another machine").unwrap();
+        fs::write(scratch.join("boxes"), "of another machine").unwrap();
         run(&options(root.path(), &["matmul_cpu"])).unwrap();
     }
 
@@ -374,45 +491,26 @@ mod tests {
     fn a_failure_is_named_after_all_others_have_run() {
         let root = bundle(&[
             ("benches/matmul_cpu", "exit 3"),
-            ("benches/time_series_cpu", "echo '| table |'"),
+            ("benches/time_series_cpu", ROW),
         ]);
         let names = ["matmul_cpu", "time_series_cpu"];
         let error = run(&options(root.path(), &names)).unwrap_err().to_string();
-        assert!(error.ends_with("gpu-bundle/benches/matmul_cpu"), "{error}");
-        let text = fs::read_to_string(root.path().join("out.md")).unwrap();
-        assert!(text.contains("**Failed:** exit status: 3."), "{text}");
-        assert_eq!(text.matches("| table |").count(), 2);
+        assert!(error.contains("--bench matmul_cpu"), "{error}");
+        let results = Results::read(&root.path().join("rows.json")).unwrap();
+        assert!(results.of_step("time_series_cpu").count() > 0);
     }
 
     #[test]
-    fn reasons_are_lines_with_words() {
-        let said = "Traceback\nImportError: no driver:\nwhatever\n:\n";
-        assert_eq!(reason(said), ", ImportError: no driver");
-        assert_eq!(reason("a is missing.\n\n"), ", a is missing");
-        assert_eq!(reason(""), "");
-    }
-
-    #[test]
-    fn output_goes_to_the_files_of_the_plots() {
-        let csv = "echo method,points_per_bucket,ms,gigabytes_per_second; echo mean,1,2,3; echo mean,10,2,4";
-        let root = bundle(&[("benches/time_series", csv)]);
-        run(&options(root.path(), &["time_series_buckets"])).unwrap();
-        let folder = root.path().join(CSV_FOLDER);
-        for name in ["time_series.csv", "time_series.svg", "machines.csv"] {
-            assert!(folder.join(name).is_file(), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_quick_run_leaves_the_files_of_the_plots() {
-        let csv = "echo method,points_per_bucket,ms,gigabytes_per_second; echo mean,1,2,3; echo mean,10,2,4";
-        let root = bundle(&[("benches/time_series", csv)]);
-        let options = Options {
-            quick: true,
-            ..options(root.path(), &["time_series_buckets"])
-        };
+    fn kept_rows_are_not_measured_again() {
+        let root = bundle(&[("benches/matmul_cpu", ROW)]);
+        let mut options = options(root.path(), &["matmul_cpu"]);
         run(&options).unwrap();
-        assert!(root.path().join(QUICK).join("time_series.csv").is_file());
-        assert!(!root.path().join(CSV_FOLDER).exists());
+        let recorded = root.path().join(RESULTS);
+        fs::create_dir_all(recorded.parent().unwrap()).unwrap();
+        fs::rename(root.path().join("rows.json"), recorded).unwrap();
+        options.only = Some(Only::Changed);
+        run(&options).unwrap();
+        let results = Results::read(&root.path().join("rows.json")).unwrap();
+        assert!(results.rows().is_empty());
     }
 }

@@ -14,6 +14,12 @@ pub enum Need {
     Faiss,
     /// For STRtree.
     Shapely,
+    /// For exact search on the CPU.
+    ScikitLearn,
+    /// For the grouping of points on the CPU.
+    DuckDb,
+    /// For edit distances on GPUs.
+    StringZilla,
     /// For edit distances, with rapidfuzz.
     Edlib,
     /// For input that is made in Python.
@@ -34,6 +40,9 @@ impl Need {
             Need::Numba => "Numba",
             Need::Faiss => "FAISS",
             Need::Shapely => "Shapely",
+            Need::ScikitLearn => "scikit-learn",
+            Need::DuckDb => "DuckDB",
+            Need::StringZilla => "StringZilla",
             Need::Edlib => "edlib and rapidfuzz",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
@@ -49,6 +58,9 @@ impl Need {
             Need::Numba => &["numba"],
             Need::Faiss => &["faiss"],
             Need::Shapely => &["shapely"],
+            Need::ScikitLearn => &["sklearn"],
+            Need::DuckDb => &["duckdb"],
+            Need::StringZilla => &["stringzillas"],
             Need::Edlib => &["edlib", "rapidfuzz"],
             Need::NumPy => &["numpy"],
             Need::Polars => &["gridstride", "pandas", "polars"],
@@ -86,18 +98,9 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Whether it is installed.
-    pub fn has(&mut self, need: Need) -> bool {
+    /// Its version.
+    pub fn version(&mut self, need: Need) -> Option<String> {
         let version = self.versions.entry(need);
-        version.or_insert_with(|| need.version()).is_some()
-    }
-
-    /// The names and versions of the peers that were looked up.
-    pub fn text(&self) -> String {
-        let names = self.versions.iter().map(|(need, version)| match version {
-            Some(version) => format!("{} {version}", need.name()),
-            None => format!("no {}", need.name()),
-        });
-        names.collect::<Vec<_>>().join(", ")
+        version.or_insert_with(|| need.version()).clone()
     }
 }

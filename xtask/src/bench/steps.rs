@@ -1,31 +1,34 @@
-//! The tables of BENCHMARKS.md, and the programs and options that make them.
+//! What is measured, and the programs and options that measure it.
 
 use std::sync::LazyLock;
 
 use crate::Result;
 
-/// A table or a plot's CSV: commands that run one after the other on one machine.
+/// Commands that run one after the other on one machine.
 pub struct Step {
     /// The name on the command line.
     pub name: &'static str,
     /// A name for several steps.
     pub group: &'static str,
-    /// The heading of the section.
+    /// The kernels that it measures, whose PTX and sources decide whether its rows are of today.
+    pub kernels: Vec<&'static str>,
+    /// What it measures.
     pub title: &'static str,
-    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…`
-    /// and `bin/…` are our programs, all others are peers' programs. `6 × …` runs six
-    /// times, and `> FILE` takes the output. Files of the plots are in `docs/benchmarks`, temporary
-    /// files in `target/bench`.
+    /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…` and `bin/…` are our programs,
+    /// all others are peers' programs. Programs append their rows to a file; where a line ends with `# CASE`, its whole
+    /// process is a row, `6 × …` measures six of them. Plots go to `docs/benchmarks`, temporary files to `target/bench`.
     pub commands: Vec<&'static str>,
 }
 
 /// The group of the steps that need no GPU.
 pub const CPU: &str = "cpu";
 
-/// All steps, in the order of BENCHMARKS.md: `# group`, then for each of its steps `## name: title`
-/// and the commands.
+/// All steps: `# group`, then for each of its steps `## name [kernels]: title` and the commands.
 const TEXT: &str = "\
 # kernels
+## ceilings []: What the GPU can do: copies, multiply-adds and tensor cores
+nvcc -O3 -std=c++17 -arch=native -o target/bench/ceilings benches/peers/ceilings.cu
+target/bench/ceilings
 ## copies []: Copies
 benches/copies --device cuda
 python3 benches/peers/copies_torch.py
@@ -34,7 +37,7 @@ benches/host_arrays --device cuda
 ## small_calls [matmul distances time_series primitives box_overlap tensor_sketch edit_distance]: Calls on little data, and graphs
 benches/small_calls --device cuda
 python3 benches/peers/small_calls_torch.py
-## vector_add []: Vector addition on streams
+## vector_add [stream]: Vector addition on streams
 5 × bin/gridstride vector-add --device cuda
 ## devices [matmul tensor_sketch box_overlap primitives time_series]: Several GPUs, and little memory
 benches/devices --device cuda
@@ -212,16 +215,17 @@ pub static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| {
     for line in TEXT.lines() {
         if let Some(name) = line.strip_prefix("# ") {
             group = name;
-        } else if let Some((name, title)) = line
+        } else if let Some((name, heading)) = line
             .strip_prefix("## ")
-            .and_then(|heading| heading.split_once(": "))
+            .and_then(|heading| heading.split_once(" ["))
         {
-            let commands = Vec::new();
+            let (kernels, title) = heading.split_once("]: ").unwrap_or(("", heading));
             steps.push(Step {
                 name,
                 group,
+                kernels: kernels.split_whitespace().collect(),
                 title,
-                commands,
+                commands: Vec::new(),
             });
         } else if let Some(step) = steps.last_mut() {
             step.commands.push(line);
@@ -333,20 +337,6 @@ mod tests {
         }
         for name in files("benches/peers", "cu") {
             assert!(is_run(&format!("benches/peers/{name}.cu")));
-        }
-    }
-
-    #[test]
-    fn every_file_of_the_plots_is_written() {
-        for name in files("docs/benchmarks", "csv") {
-            // Kept by hand, or of all steps.
-            if ["overview", "machines", "articles"].contains(&name.as_str()) {
-                continue;
-            }
-            assert!(
-                is_run(&format!("docs/benchmarks/{name}.csv")),
-                "{name}.csv is written by no step"
-            );
         }
     }
 

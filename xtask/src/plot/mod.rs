@@ -1,258 +1,189 @@
-//! Plots of measured times, from the CSV files beside them.
+//! Plots of the file of results.
 
+mod bars;
 mod lines;
-mod overview;
+pub mod overview;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use plotters::prelude::*;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::Result;
-use crate::machines::Machines;
+use crate::bench::results::{Results, Row};
 use colors::{BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION};
 use lines::{Labels, Legend, Line};
-
-/// A line of a CSV file that the benchmarks write.
-#[derive(Deserialize)]
-struct Measured {
-    form: String,
-    letters: f64,
-    longest: f64,
-    device_ms: f64,
-}
 
 /// Of lines.
 const COLORS: [RGBColor; 6] = [GREEN, BLUE, VERMILION, PURPLE, ORANGE, SKY];
 
-/// Lines by the name of what was measured.
-type Series = BTreeMap<String, Vec<(f64, f64)>>;
-
-/// A line of the CSV files of the box overlap.
-#[derive(Deserialize)]
-struct Searched {
-    method: String,
-    boxes: f64,
-    ms: f64,
+/// A plot of the rows that are points: the name of its file, its steps, and what stands at its axes.
+struct Plot {
+    name: &'static str,
+    steps: &'static [&'static str],
+    title: &'static str,
+    x: &'static str,
+    y: &'static str,
+    base: f64,
+    legend: Legend,
+    /// The number of a row.
+    number: fn(&Results, &Row) -> Option<f64>,
 }
 
-/// A line of the CSV files of the matrix multiplication.
-#[derive(Deserialize)]
-struct Multiplied {
-    #[serde(rename = "type")]
-    number: String,
-    size: String,
-    tflops: f64,
-}
-
-/// A line of the CSV files of the time series.
-#[derive(Deserialize)]
-struct Aggregated {
-    method: String,
-    points_per_bucket: f64,
-    gigabytes_per_second: f64,
-}
-
-/// Draws the plots of a folder from our CSV files and, if there are any, the peers'.
-pub fn draw(folder: &Path) -> Result<()> {
-    let machines = Machines::read(folder)?;
-    for (name, (labels, lines)) in [
-        (
-            "tensor_sketch_longest",
-            longest_sequences(folder, &machines)?,
-        ),
-        ("box_overlap", searches(folder, &machines)?),
-        ("matmul", products(folder, &machines)?),
-        ("time_series", buckets(folder, &machines)?),
-        ("crossover", crossovers(folder, &machines)?),
-    ] {
-        let out = folder.join(name).with_extension("svg");
-        if lines.is_empty() {
-            eprintln!("{} is not drawn: there are no measurements", out.display());
-        } else {
-            lines::draw(&out, &labels, &lines)?;
-            eprintln!("{}", out.display());
-        }
-    }
-    let bars: Vec<overview::Bar> = records(&folder.join("overview.csv"))?;
-    if !bars.is_empty() {
-        let out = folder.join("overview.svg");
-        overview::draw(&out, &bars, machines.of("overview.csv"))?;
-        eprintln!("{}", out.display());
-    }
-    Ok(())
-}
-
-/// A line of the CSV file of the sizes from which a GPU is faster.
-#[derive(Deserialize)]
-struct Compared {
-    kernel: String,
-    size: f64,
-    cpu_ms: f64,
-    gpu_ms: f64,
-}
-
-/// The labels of a plot, and its lines.
-type Plot = (Labels, Vec<Line>);
-
-fn longest_sequences(folder: &Path, machines: &Machines) -> Result<Plot> {
-    const OURS: &str = "tensor_sketch_longest.csv";
-    let mut series = Series::new();
-    for file in [OURS, "tensor_sketch_longest_numba.csv"] {
-        for line in records::<Measured>(&folder.join(file))? {
-            // Our own benchmark names the form alone.
-            let name = match line.form.starts_with("numba") {
-                true => line.form,
-                false => format!("gridstride, {} form", line.form),
-            };
-            let point = (100.0 * line.longest / line.letters, line.device_ms);
-            series.entry(name).or_default().push(point);
-        }
-    }
-    let machine = machines.of(OURS);
-    let labels = Labels {
-        title: format!("Tensor sketch of 20 M letters in 1410 sequences, {machine}"),
+const PLOTS: [Plot; 5] = [
+    Plot {
+        name: "tensor_sketch_longest",
+        steps: &["tensor_sketch_longest"],
+        title: "Tensor sketch of 20 M letters in 1410 sequences",
         x: "share of the longest sequence in all letters (%)",
         y: "time on the device (ms)",
         base: 10.0,
         legend: Legend::Within(SeriesLabelPosition::UpperLeft),
-    };
-    Ok((labels, colored(series)))
-}
-
-/// A line for each machine and program.
-fn searches(folder: &Path, machines: &Machines) -> Result<Plot> {
-    let mut series = Series::new();
-    for file in [
-        "box_overlap_cuda.csv",
-        "box_overlap_cpu.csv",
-        "box_overlap_strtree.csv",
-    ] {
-        for Searched { method, boxes, ms } in records(&folder.join(file))? {
-            let program = match method.as_str() {
-                "auto" => "gridstride",
-                "brute" => "gridstride, every pair",
-                "strtree" => "Shapely's STRtree",
-                other => return Err(format!("{file}: unknown method {other}").into()),
-            };
-            let name = format!("{program}, {}", machines.of(file));
-            series.entry(name).or_default().push((boxes, ms));
-        }
-    }
-    let labels = Labels {
-        title: "All overlaps of N welds and N segments of pipes".to_owned(),
+        number: milliseconds,
+    },
+    Plot {
+        name: "box_overlap",
+        steps: &["box_overlap_sizes", "box_overlap_cpu_sizes"],
+        title: "All overlaps of N welds and N segments of pipes",
         x: "N, boxes of each set",
         y: "time with building the index (ms)",
         base: 10.0,
         legend: Legend::Within(SeriesLabelPosition::UpperLeft),
-    };
-    Ok((labels, colored(series)))
-}
-
-fn products(folder: &Path, machines: &Machines) -> Result<Plot> {
-    let labels = Labels {
-        title: format!("Products of N×N matrices, {}", machines.of("matmul.csv")),
+        number: milliseconds,
+    },
+    Plot {
+        name: "matmul",
+        steps: &["matmul"],
+        title: "Products of N×N matrices",
         x: "N",
         y: "TFLOP/s",
         base: 2.0,
         legend: Legend::Within(SeriesLabelPosition::LowerRight),
-    };
-    Ok((labels, read_products(folder)?))
-}
-
-fn buckets(folder: &Path, machines: &Machines) -> Result<Plot> {
-    const OURS: &str = "time_series.csv";
-    let mut series = Series::new();
-    for line in records::<Aggregated>(&folder.join(OURS))? {
-        let point = (line.points_per_bucket, line.gigabytes_per_second);
-        let name = match line.method.as_str() {
-            "eight" => "eight methods".to_owned(),
-            name => name.to_owned(),
-        };
-        series.entry(name).or_default().push(point);
-    }
-    let machine = machines.of(OURS);
-    let labels = Labels {
-        title: format!("Statistics of 10⁸ points in buckets of time, {machine}"),
+        number: |_, row| Some(row.measured.operations? as f64 / row.measured.median_ms / 1e9),
+    },
+    Plot {
+        name: "time_series",
+        steps: &["time_series_buckets"],
+        title: "Statistics of 10⁸ points in buckets of time",
         x: "points of a bucket",
         y: "points and results, GB/s",
         base: 10.0,
         legend: Legend::Within(SeriesLabelPosition::LowerRight),
-    };
-    Ok((labels, colored(series)))
-}
-
-/// Returns the speed of the GPU relative to the CPU, and a line where both take the same time.
-fn crossovers(folder: &Path, machines: &Machines) -> Result<Plot> {
-    const FILE: &str = "crossover.csv";
-    let mut series = Series::new();
-    for line in records::<Compared>(&folder.join(FILE))? {
-        let point = (line.size, line.cpu_ms / line.gpu_ms);
-        series.entry(line.kernel).or_default().push(point);
-    }
-    let sizes = series.values().flatten().map(|point| point.0);
-    let (least, most) = sizes.fold((f64::INFINITY, 0.0f64), |(least, most), size| {
-        (least.min(size), most.max(size))
-    });
-    let mut lines = colored(series);
-    if !lines.is_empty() {
-        lines.push(Line {
-            name: "as fast as the CPU".to_owned(),
-            color: BLACK,
-            is_dashed: true,
-            points: vec![(least, 1.0), (most, 1.0)],
-        });
-    }
-    let labels = Labels {
-        title: format!("Whole calls with all copies, {}", machines.of(FILE)),
+        number: |_, row| Some(row.measured.bytes? as f64 / row.measured.median_ms / 1e6),
+    },
+    Plot {
+        name: "crossover",
+        steps: &["crossover"],
+        title: "Whole calls with all copies",
         x: "size",
         y: "the CPU's time / the GPU's",
         base: 16.0,
         legend: Legend::Beside,
-    };
-    Ok((labels, lines))
+        number: |results, row| {
+            let mut on_cpu = row.clone();
+            "gridstride (CPU)".clone_into(&mut on_cpu.measured.program);
+            let is_on_cpu = row.measured.program == on_cpu.measured.program;
+            let on_cpu = results.same(&on_cpu).filter(|_| !is_on_cpu)?;
+            Some(on_cpu.measured.median_ms / row.measured.median_ms)
+        },
+    },
+];
+
+fn milliseconds(_: &Results, row: &Row) -> Option<f64> {
+    Some(row.measured.median_ms)
 }
 
-/// The rates of square products by size: a line for each type and program, a colour for each type.
-fn read_products(folder: &Path) -> Result<Vec<Line>> {
-    const TYPES: [&str; 5] = ["f32", "f64", "tf32", "bf16", "f16"];
-    let mut lines: Vec<_> = TYPES
-        .iter()
-        .zip(COLORS)
-        .flat_map(|(&number, color)| {
-            let line = |name, is_dashed| Line {
-                name,
-                color,
-                is_dashed,
-                points: Vec::new(),
-            };
-            [
-                line(number.to_owned(), false),
-                line(format!("{number}, PyTorch"), true),
-            ]
-        })
-        .collect();
-    for (file, is_dashed) in [("matmul.csv", false), ("matmul_torch.csv", true)] {
-        for line in records(&folder.join(file))? {
-            let Multiplied {
-                number,
-                size,
-                tflops,
-            } = line;
-            let place = TYPES.iter().position(|known| *known == number);
-            let place = place.ok_or_else(|| format!("{file}: unknown type {number}"))?;
-            // Other shapes have a name in place of a number.
-            if let Ok(size) = size.parse() {
-                lines[2 * place + usize::from(is_dashed)]
-                    .points
-                    .push((size, tflops));
-            }
-        }
+/// Draws all plots into a folder; those without rows are left out.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn draw(results: &Results, folder: &Path) -> Result<()> {
+    for plot in PLOTS {
+        let path = folder.join(plot.name).with_extension("svg");
+        plot.draw(results, &path)?;
     }
-    lines.retain(|line| !line.points.is_empty());
-    Ok(lines)
+    overview::draw(results, folder)
+}
+
+impl Plot {
+    fn draw(self, results: &Results, path: &Path) -> Result<()> {
+        let rows = || self.steps.iter().flat_map(|step| results.of_step(step));
+        let rows: Vec<_> = rows()
+            .filter(|row| row.measured.point().is_some())
+            .collect();
+        let Some(first) = rows.first() else {
+            return Ok(());
+        };
+        let has_devices = rows.iter().any(|row| row.device != first.device);
+        // By device, line and program, so that a peer follows the line that it belongs to.
+        let mut lines: BTreeMap<_, Vec<(f64, f64)>> = BTreeMap::new();
+        for row in &rows {
+            let (Some((line, x)), Some(y)) = (row.measured.point(), (self.number)(results, row))
+            else {
+                continue;
+            };
+            let device = if has_devices { short(&row.device) } else { "" };
+            let key = (device, line, row.measured.program.as_str());
+            lines.entry(key).or_default().push((x as f64, y));
+        }
+        let mut colors: Vec<(&str, &str)> = Vec::new();
+        let mut drawn = Vec::new();
+        for ((device, line, program), points) in lines {
+            let place = colors.iter().position(|known| *known == (device, line));
+            let place = place.unwrap_or_else(|| {
+                colors.push((device, line));
+                colors.len() - 1
+            });
+            let is_ours = program == "gridstride";
+            let names = [line, if is_ours { "" } else { program }, device];
+            let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
+            drawn.push(Line {
+                name: names.join(", "),
+                color: COLORS[place % COLORS.len()],
+                is_dashed: !is_ours,
+                points,
+            });
+        }
+        if self.name == "crossover" {
+            drawn.push(even(&drawn));
+        }
+        let title = match has_devices {
+            true => self.title.to_owned(),
+            false => format!("{}, {}", self.title, short(&first.device)),
+        };
+        let labels = Labels {
+            title,
+            x: self.x,
+            y: self.y,
+            base: self.base,
+            legend: self.legend,
+        };
+        lines::draw(path, &labels, &drawn)
+    }
+}
+
+/// A line where both devices take the same time.
+fn even(lines: &[Line]) -> Line {
+    let sizes = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|point| point.0);
+    let (least, most) = sizes.fold((f64::INFINITY, 0.0f64), |(least, most), size| {
+        (least.min(size), most.max(size))
+    });
+    Line {
+        name: "as fast as the CPU".to_owned(),
+        color: BLACK,
+        is_dashed: true,
+        points: vec![(least, 1.0), (most, 1.0)],
+    }
+}
+
+/// The name of a device in a plot: without its maker, and of a host the threads alone.
+fn short(device: &str) -> &str {
+    let threads = device.rsplit_once(", ").map(|(_, threads)| threads);
+    threads.unwrap_or(device).trim_start_matches("NVIDIA ")
 }
 
 /// Reads a CSV file without lines that begin with `#`; nothing if there is no such file.
@@ -278,16 +209,4 @@ fn separated<T: DeserializeOwned>(path: &Path, delimiter: u8) -> Result<Vec<T>> 
         .map_err(cannot_read)?;
     let lines: csv::Result<_> = reader.into_deserialize().collect();
     Ok(lines.map_err(cannot_read)?)
-}
-
-/// Gives each series a colour.
-fn colored(series: Series) -> Vec<Line> {
-    let lines = series.into_iter().zip(COLORS.iter().cycle());
-    let lines = lines.map(|((name, points), &color)| Line {
-        name,
-        color,
-        is_dashed: false,
-        points,
-    });
-    lines.collect()
 }

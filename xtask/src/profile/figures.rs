@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::FILE;
-use crate::bench::CSV_FOLDER;
+use crate::bench::FOLDER;
 use crate::{Result, plot};
 
 /// A line of the file.
@@ -62,7 +62,7 @@ impl Figures {
 /// # Errors
 /// If the file is not one of figures.
 pub fn notes(root: &Path, ladder: &str) -> Result<BTreeMap<String, String>> {
-    let all: Vec<Figures> = plot::tab_separated(&root.join(CSV_FOLDER).join(FILE))?;
+    let all: Vec<Figures> = plot::tab_separated(&root.join(FOLDER).join(FILE))?;
     let rows = all.iter().filter(|figures| figures.ladder == ladder);
     Ok(rows
         .map(|figures| (figures.row.clone(), figures.text()))

@@ -189,7 +189,7 @@ mod tests {
 
     use super::counters::tests::SAMPLE;
     use super::*;
-    use crate::bench::CSV_FOLDER;
+    use crate::bench::FOLDER;
     use crate::workspace;
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(cells[5..7], ["241000000", "1230"]);
 
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join(CSV_FOLDER);
+        let folder = root.path().join(FOLDER);
         fs::create_dir_all(&folder).unwrap();
         assert!(notes(root.path(), "tensor-sketch").unwrap().is_empty());
         fs::write(folder.join(FILE), headings() + &line).unwrap();
