@@ -27,7 +27,7 @@ pub const CPU: &str = "cpu";
 const TEXT: &str = "\
 # kernels
 ## ceilings []: What the GPU can do: copies, multiply-adds and tensor cores
-nvcc -O3 -std=c++17 -arch=native -o target/bench/ceilings benches/peers/ceilings.cu
+nvcc -O3 -std=c++17 -arch=sm_90a -o target/bench/ceilings benches/peers/ceilings.cu
 target/bench/ceilings
 ## copies []: Copies
 benches/copies --device cuda
