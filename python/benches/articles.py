@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from measure import clock, progress, summary
+from measure import clock, progress, show
 from numpy.typing import NDArray
 
 import gridstride
@@ -230,7 +230,7 @@ def first_matches(found: gridstride.Overlaps) -> NDArray[np.int32]:
     return out
 
 
-def measure(programs: Programs, sizes: str, runs: int) -> Iterator[dict[str, Any]]:
+def measure(programs: Programs, sizes: str, runs: int) -> None:
     """Time each task in each size: whole calls after a first one, whose result is checked."""
     for name, make in TASKS.items():
         for size in SIZES[sizes][name]:
@@ -240,7 +240,7 @@ def measure(programs: Programs, sizes: str, runs: int) -> Iterator[dict[str, Any
             for program, call in task.calls.items():
                 progress(f"{name} {size}: {program}")
                 results[program] = call()
-                times[program] = summary([clock(call)[0] * 1e3 for _ in range(runs)])
+                times[program] = [clock(call)[0] * 1e3 for _ in range(runs)]
             progress(f"{name} {size}: checks")
             task.check(results)
-            yield {"task": task.name, "size": task.size, "times_ms": times}
+            show(f"{task.name}: {task.size}", times)

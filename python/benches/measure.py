@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import os
-import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -14,14 +10,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import gridstride
-
 START = time.perf_counter()
 
 #: The folder with the Numba kernels of the articles.
 PEERS = Path(__file__).resolve().parents[2] / "benches" / "peers"
+sys.path.insert(0, str(PEERS))
+
+from timing import row  # noqa: E402
 
 
 def progress(text: str) -> None:
@@ -36,9 +31,16 @@ def clock(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def summary(times: list[float]) -> dict[str, Any]:
-    """The median of some times, the least and the most."""
-    return {"median": statistics.median(times), "least": min(times), "most": max(times), "runs": len(times)}
+#: The modules of the programs that are measured.
+MODULES = {"gridstride": "gridstride", "Numba": "numba", "CuPy": "cupy", "PyTorch": "torch", "NumPy": "numpy"}
+
+
+def show(case: str, times: dict[str, list[float]]) -> None:
+    """Print a row for each program, from the milliseconds of its calls."""
+    for program, milliseconds in times.items():
+        version = importlib.import_module(MODULES[program]).__version__
+        name = "gridstride (Python)" if program == "gridstride" else program
+        row(case, milliseconds, name, version=version, clock="call")
 
 
 def module(name: str) -> Any | None:
@@ -52,37 +54,3 @@ def module(name: str) -> Any | None:
 
 class MissingPeer(Exception):
     """A package that is installed cannot compute here."""
-
-
-def cpu_name() -> str:
-    """The name of the processor."""
-    if os.path.exists("/proc/cpuinfo"):
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.split(":")[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def machine(device: gridstride.Device) -> dict[str, Any]:
-    """The device, the host, and the versions of all packages."""
-    versions = {
-        "gridstride": metadata.version("gridstride"),
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-    }
-    for name, package in (("Numba", "numba"), ("CuPy", "cupy"), ("PyTorch", "torch")):
-        # The distributions of CuPy have other names, such as cupy-cuda13x.
-        found = importlib.util.find_spec(package)
-        versions[name] = importlib.import_module(package).__version__ if found else None
-    return {
-        "device": device.info,
-        "host": f"{cpu_name()}, {os.cpu_count()} threads",
-        "versions": versions,
-    }
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, whose first column is text and whose others are numbers."""
-    lines = [header, ["---"] + ["--:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,14 +1,14 @@
-"""Microseconds of calls on little data, beside CuPy and PyTorch: what a call costs whatever it computes."""
+"""Calls on little data, beside CuPy and PyTorch: what a call costs whatever it computes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from measure import clock, progress, summary
+from measure import clock, progress, show
 from numpy.typing import NDArray
 
 import gridstride
@@ -99,25 +99,25 @@ def in_a_row(call: Callable[[], Any], calls: int) -> None:
         call()
 
 
-def microseconds(work: Callable[[], Any], wait: Callable[[], None], calls: int, batches: int) -> dict[str, Any]:
+def milliseconds(work: Callable[[], Any], wait: Callable[[], None], calls: int, batches: int) -> list[float]:
     """The host's time for each call, by batches, after a first one. Waits between batches are not timed."""
     times = []
     for _ in range(batches + 1):
-        times.append(clock(work)[0] * 1e6 / calls)
+        times.append(clock(work)[0] * 1e3 / calls)
         wait()
-    return summary(times[1:])
+    return times[1:]
 
 
 def both_ways(
     call: Callable[[], Any], wait: Callable[[], None], calls: int, batches: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[list[float], list[float]]:
     """The host's time for each call, not waited for, and each waited for."""
 
     def waited() -> None:
         call()
         wait()
 
-    return tuple(microseconds(partial(in_a_row, one, calls), wait, calls, batches) for one in (call, waited))
+    return tuple(milliseconds(partial(in_a_row, one, calls), wait, calls, batches) for one in (call, waited))
 
 
 def plain(what: str, data: dict[str, tuple[Any, ...]]) -> NDArray[Any]:
@@ -155,7 +155,7 @@ def check(results: dict[str, NDArray[Any]], expected: NDArray[Any], what: str) -
         assert error <= 130 * 2.0**-24 * 128, f"{what}: {program} is off by {error}"
 
 
-def measure_host(device: str, sizes: str, cupy: Any | None, torch: Any | None) -> Iterator[dict[str, Any]]:
+def measure_host(device: str, sizes: str, cupy: Any | None, torch: Any | None) -> None:
     """Time calls from the host's memory."""
     calls, batches = ON_HOST[sizes]
     data = inputs()
@@ -163,15 +163,13 @@ def measure_host(device: str, sizes: str, cupy: Any | None, torch: Any | None) -
         progress(f"overhead: {what}, from the host")
         check({program: as_array(call()) for program, call in programs.items()}, plain(what, data), what)
         times = {
-            program: microseconds(partial(in_a_row, call, calls), lambda: None, calls, batches)
+            program: milliseconds(partial(in_a_row, call, calls), lambda: None, calls, batches)
             for program, call in programs.items()
         }
-        yield {"call": f"{what}, from the host", "times_us": times}
+        show(f"{what}, from the host", times)
 
 
-def measure_resident(
-    device: gridstride.Device, sizes: str, cupy: Any | None, torch: Any | None
-) -> Iterator[dict[str, Any]]:
+def measure_resident(device: gridstride.Device, sizes: str, cupy: Any | None, torch: Any | None) -> None:
     """Time calls on arrays in the device's memory, whose results stay there."""
     calls, batches = RESIDENT[sizes]
     data = inputs()
@@ -188,5 +186,5 @@ def measure_resident(
             results[program] = library.download(compute(a, b))
             in_rows[program], alone[program] = both_ways(partial(compute, a, b), library.wait, calls, batches)
         check(results, plain(what, data), what)
-        yield {"call": f"{what}, on the device, not waited for", "times_us": in_rows}
-        yield {"call": f"{what}, on the device, each waited for", "times_us": alone}
+        show(f"{what}, on the device, not waited for", in_rows)
+        show(f"{what}, on the device, each waited for", alone)

@@ -105,6 +105,7 @@ impl Line {
             ("_stringzilla.py", Need::StringZilla),
             ("edit_distance_cpu.py", Need::Edlib),
             ("labels.py", Need::Polars),
+            ("run.py", Need::Python),
         ];
         match program.as_str() {
             "python3" => (),
@@ -124,9 +125,10 @@ impl Line {
     pub fn is_on_gpu(&self) -> bool {
         match (&self.program, self.need()) {
             (Program::Ours(..), _) => self.arguments.iter().any(|word| word == "cuda"),
-            (_, Some(Need::Torch | Need::Numba | Need::Nvcc | Need::StringZilla)) => {
-                !self.arguments.iter().any(|word| word.ends_with("_cpu.py"))
-            }
+            (
+                _,
+                Some(Need::Torch | Need::Numba | Need::Nvcc | Need::StringZilla | Need::Python),
+            ) => !self.arguments.iter().any(|word| word.ends_with("_cpu.py")),
             _ => false,
         }
     }

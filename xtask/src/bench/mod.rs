@@ -23,9 +23,9 @@ use command::{Line, Program};
 use machine::Machine;
 use origin::peer_source;
 pub use origin::{ORIGIN, Origin};
-use peers::Peers;
+use peers::{Need, Peers};
 use programs::Programs;
-use results::{RESULTS, Results, Row};
+use results::{OURS, RESULTS, Results, Row};
 use steps::Step;
 
 /// For temporary files: rows, boxes, sequences and compiled peers.
@@ -282,8 +282,8 @@ impl Bench {
                 },
                 None => None,
             };
-            if self.keeps_peers && version.is_some() && self.is_kept(step, line, version.as_deref())
-            {
+            let is_kept = |version: &String| self.is_kept(step, line, version);
+            if self.keeps_peers && version.as_ref().is_some_and(is_kept) {
                 println!("kept, as its version is the same: {text}");
                 continue;
             }
@@ -303,21 +303,19 @@ impl Bench {
     }
 
     /// Whether there are rows of a peer's program, its version and this device.
-    fn is_kept(&self, step: &Step, line: &Line, version: Option<&str>) -> bool {
+    fn is_kept(&self, step: &Step, line: &Line, version: &str) -> bool {
         let (device, _) = self.device(line);
-        let source = self.peer_source(line);
+        let source = self.peer_source(line, version);
         let mut rows = self.recorded.of_step(step.name);
-        source.is_some()
-            && rows.any(|row| {
-                row.source == source
-                    && row.device == device
-                    && row.measured.version.as_deref() == version
-            })
+        // Programs that measure gridstride too have rows of it.
+        !line.need().is_some_and(Need::is_with_us)
+            && source.is_some()
+            && rows.any(|row| row.source == source && row.device == device)
     }
 
-    fn peer_source(&self, line: &Line) -> Option<String> {
+    fn peer_source(&self, line: &Line, version: &str) -> Option<String> {
         match &line.program {
-            Program::Other(program) => peer_source(&self.root, program, &line.arguments),
+            Program::Other(program) => peer_source(&self.root, program, &line.arguments, version),
             Program::Ours(..) => None,
         }
     }
@@ -332,12 +330,12 @@ impl Bench {
 
     fn add(&mut self, step: &Step, line: &Line, version: Option<&str>, mut measured: Measured) {
         let (device, driver) = self.device(line);
-        let source = match line.need() {
-            None => self.origin.source(step.name, driver.is_some()),
-            Some(_) => self.peer_source(line),
+        let source = match version {
+            Some(version) if !measured.program.starts_with(OURS) => self.peer_source(line, version),
+            _ => self.origin.source(step.name, driver.is_some()),
         };
         if let Some(version) = version {
-            measured.version = Some(version.to_owned());
+            measured.version.get_or_insert_with(|| version.to_owned());
         }
         self.measured.add(Row {
             step: step.name.to_owned(),

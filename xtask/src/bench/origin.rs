@@ -85,8 +85,13 @@ impl Origin {
     }
 }
 
-/// The hash of a peer's program and its arguments; nothing if the program has no file under `benches`.
-pub fn peer_source(root: &Path, program: &str, arguments: &[String]) -> Option<String> {
+/// The hash of a peer's program, its arguments and its version; nothing if the program has no file under `benches`.
+pub fn peer_source(
+    root: &Path,
+    program: &str,
+    arguments: &[String],
+    version: &str,
+) -> Option<String> {
     let in_benches = |word: &&String| word.ends_with(".py") || word.ends_with(".cu");
     let path = match program.strip_prefix("target/bench/") {
         Some(compiled) => format!("benches/peers/{compiled}.cu"),
@@ -95,7 +100,8 @@ pub fn peer_source(root: &Path, program: &str, arguments: &[String]) -> Option<S
     let text = fs::read(root.join(path)).ok()?;
     let of_cuda = program == "nvcc" || program.starts_with("target/bench/");
     let arguments = arguments.iter().filter(|_| !of_cuda).map(String::as_bytes);
-    Some(hash([text.as_slice()].into_iter().chain(arguments)))
+    let parts = [text.as_slice(), version.as_bytes()];
+    Some(hash(parts.into_iter().chain(arguments)))
 }
 
 /// The hash of what the record says of a kernel crate's PTX.
@@ -175,7 +181,7 @@ mod tests {
     fn peers_are_known_by_their_file_and_arguments() {
         let of = |program: &str, arguments: &[&str]| {
             let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
-            peer_source(&workspace(), program, &arguments)
+            peer_source(&workspace(), program, &arguments, "1.0")
         };
         let peer = "benches/peers/nearest_torch.py";
         assert!(of("python3", &[peer]).is_some());

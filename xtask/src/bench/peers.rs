@@ -26,6 +26,8 @@ pub enum Need {
     NumPy,
     /// For CUB.
     Nvcc,
+    /// For whole calls from Python: the package of this repository, with its peers.
+    Python,
     /// For packages of Rust, which it fetches and builds.
     Cargo,
     /// For the grouping of labels, with the Python package of this repository.
@@ -46,9 +48,15 @@ impl Need {
             Need::Edlib => "edlib and rapidfuzz",
             Need::NumPy => "NumPy",
             Need::Nvcc => "nvcc",
+            Need::Python => "gridstride for Python",
             Need::Cargo => "cargo",
             Need::Polars => "gridstride, pandas and polars for Python",
         }
+    }
+
+    /// Whether its programs measure gridstride too.
+    pub fn is_with_us(self) -> bool {
+        matches!(self, Need::Python | Need::Polars | Need::Cargo)
     }
 
     /// Its version, or its packages', if all are installed.
@@ -63,6 +71,7 @@ impl Need {
             Need::StringZilla => &["stringzillas"],
             Need::Edlib => &["edlib", "rapidfuzz"],
             Need::NumPy => &["numpy"],
+            Need::Python => &["gridstride"],
             Need::Polars => &["gridstride", "pandas", "polars"],
             Need::Cargo => return output(Command::new("cargo").arg("--version")),
             Need::Nvcc => {

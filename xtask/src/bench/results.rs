@@ -13,6 +13,9 @@ use crate::Result;
 /// The file of the rows that the pages show.
 pub const RESULTS: &str = "docs/benchmarks/results.json";
 
+/// How the programs of ours begin: on other devices, or from Python, there is more.
+pub const OURS: &str = "gridstride";
+
 /// The program of the rows that say what the machine can do.
 const CEILING: &str = "ceiling";
 
@@ -54,7 +57,7 @@ impl Row {
 
     /// Whether it is of the library, on whatever devices.
     pub fn is_ours(&self) -> bool {
-        self.measured.program.starts_with("gridstride")
+        self.measured.program.starts_with(OURS)
     }
 
     /// Whether its kernels or sources are others today.

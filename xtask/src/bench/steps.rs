@@ -132,6 +132,8 @@ benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 ## box_overlap_files [box_overlap primitives]: Box overlap: two files of 20 million boxes
 bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
+## python [matmul tensor_sketch box_overlap primitives time_series distances]: From Python
+python3 python/benches/run.py
 # ladder
 ## ladder_tensor_sketch [ladder]: The ladders: tensor sketch
 bin/gridstride_learn tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
