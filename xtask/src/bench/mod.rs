@@ -31,8 +31,8 @@ use steps::Step;
 /// For temporary files: rows, boxes, sequences and compiled peers.
 const SCRATCH: &str = "target/bench";
 
-/// For the plots of a run that is not recorded.
-const PLOTS: &str = "target/bench_plots";
+/// For the plots that programs draw, beside the rows.
+const PLOTS: &str = "plots";
 
 /// The measurements, and what is done with their results.
 #[derive(Args)]
@@ -55,8 +55,12 @@ pub struct Options {
     /// Take three runs of each measurement, to see that all works.
     #[arg(long, conflicts_with = "record")]
     quick: bool,
-    /// Write the rows to this file.
-    #[arg(long, value_name = "FILE", default_value = "target/bench_rows.json")]
+    /// Write the rows to this file, and the programs' plots into a folder `plots` beside it.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/bench_results/rows.json"
+    )]
     out: PathBuf,
     /// Measure nothing: take the rows that another run has written to this file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bundle", "only", "peers", "quick", "out"])]
@@ -107,7 +111,8 @@ pub fn run(options: &Options) -> Result<()> {
         slower = changes.iter().filter(|change| change.is_slower()).count();
     }
     if options.record {
-        record(today)?;
+        let rows = options.from.as_ref().unwrap_or(&options.out);
+        record(today, &rows.with_file_name(PLOTS))?;
     }
     match (failed.is_empty(), slower) {
         (false, _) => Err(format!("failed: {}", failed.join("; ")).into()),
@@ -117,7 +122,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Puts rows into the file of results, and makes the pages and plots from it.
-fn record(today: Results) -> Result<()> {
+fn record(today: Results, plots: &Path) -> Result<()> {
     let path = workspace().join(RESULTS);
     let mut results = Results::read(&path)?;
     // Rows of two kinds of cards cannot be compared.
@@ -135,6 +140,12 @@ fn record(today: Results) -> Result<()> {
     }
     results.take(today);
     results.write(&path)?;
+    if plots.exists() {
+        for entry in fs::read_dir(plots)? {
+            let plot = entry?;
+            fs::copy(plot.path(), workspace().join(FOLDER).join(plot.file_name()))?;
+        }
+    }
     pages()
 }
 
@@ -182,10 +193,8 @@ fn measure(options: &Options) -> Result<Option<(Results, Vec<String>)>> {
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }
-    let plots = match options.record {
-        true => root.join(FOLDER),
-        false => root.join(PLOTS),
-    };
+    let out = std::path::absolute(&options.out)?;
+    let plots = out.with_file_name(PLOTS);
     for folder in [&plots, &scratch] {
         fs::create_dir_all(folder)?;
     }
@@ -206,7 +215,7 @@ fn measure(options: &Options) -> Result<Option<(Results, Vec<String>)>> {
         date: peers::output(Command::new("date").args(["-u", "+%F"])).unwrap_or_default(),
         peers: Peers::default(),
         keeps_peers: !options.peers,
-        out: std::path::absolute(&options.out)?,
+        out,
         measured: Results::default(),
         failed: Vec::new(),
         recorded,

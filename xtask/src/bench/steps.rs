@@ -16,7 +16,7 @@ pub struct Step {
     pub title: &'static str,
     /// Command lines as on a machine with a bundle, without the bundle's folder: `benches/…` and `bin/…` are our programs,
     /// all others are peers' programs. Programs append their rows to a file; where a line ends with `# CASE`, its whole
-    /// process is a row, `6 × …` measures six of them. Plots go to `docs/benchmarks`, temporary files to `target/bench`.
+    /// process is a row, `6 × …` measures six of them. Plots go to `docs/benchmarks` if the rows are recorded, temporary files to `target/bench`.
     pub commands: Vec<&'static str>,
 }
 
@@ -37,8 +37,6 @@ benches/host_arrays --device cuda
 ## small_calls [matmul distances time_series primitives box_overlap tensor_sketch edit_distance]: Calls on little data, and graphs
 benches/small_calls --device cuda
 python3 benches/peers/small_calls_torch.py
-## vector_add [stream]: Vector addition on streams
-5 × bin/gridstride vector-add --device cuda
 ## devices [matmul tensor_sketch box_overlap primitives time_series]: Several GPUs, and little memory
 benches/devices --device cuda
 ## crossover [matmul tensor_sketch edit_distance distances box_overlap primitives time_series]: When a GPU pays
@@ -79,16 +77,13 @@ benches/tensor_sketch --device cuda --runs 5 --windows 10000:1000 --letters 1000
 bin/gridstride edit-distance --generate 2000 --force target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --windows 1000:100 --plot docs/benchmarks/edit_distance_estimates.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
 bin/gridstride edit-distance --device cuda --grid --tuple 2,3,4,5 --dim 8,64 --windows 1000:100,500:100 --seeds 3 --plot docs/benchmarks/edit_distance_grid.svg target/bench/pairs_a.fa target/bench/pairs_b.fa
-## tensor_sketch_files [tensor_sketch]: Tensor sketch: files
+## tensor_sketch_files [tensor_sketch]: Tensor sketch: files of 100 M letters
 python3 benches/random_sequences.py target/bench/many.fa 100000000 1410
 python3 benches/random_sequences.py target/bench/one.fa 100000000 1
-6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa
-6 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa
-6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa
-6 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa
-## tensor_sketch_large_file [tensor_sketch]: Tensor sketch: a file of 5 GB
-python3 benches/random_sequences.py target/bench/large.fa 5000000000 40
-3 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/large.fa
+5 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/many.fa # 1410 records
+5 × bin/gridstride tensor-sketch --device cuda --normalize --out target/bench/sketches.npy target/bench/one.fa # one record
+5 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/many.fa # windows of 10 000, 1410 records
+5 × bin/gridstride tensor-sketch --device cuda --normalize --windows 10000:1000 --out target/bench/sketches.npy target/bench/one.fa # windows of 10 000, one record
 ## distances [distances]: Distances
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
@@ -114,7 +109,7 @@ target/bench/time_series_cub
 benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
 ## time_series_files [time_series primitives]: Time series: a file of 100 million lines
 bin/gridstride time-series --generate 100000000 --force --out target/bench/points.csv
-3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
+3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv # means and maxima of 10⁸ lines
 ## box_overlap [box_overlap primitives]: Box overlap
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
@@ -131,7 +126,7 @@ benches/box_overlap --device cuda --rows 20000000 --rows2 1000 --kinds uniform
 benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 ## box_overlap_files [box_overlap primitives]: Box overlap: two files of 20 million boxes
 bin/gridstride box-overlap --generate 20000000 --force target/bench/files
-3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv
+3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv # pairs of 20 M and 20 M boxes
 ## python [matmul tensor_sketch box_overlap primitives time_series distances]: From Python
 python3 python/benches/run.py
 # ladder
