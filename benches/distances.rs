@@ -140,23 +140,13 @@ fn measure_slides<T: Component>(
     let bound = roundings * (roundoff::<T>() * 1.01 + 2f64.powi(-53));
     let of = format!("{} sequences of {WINDOWS} rows", grouped(sequences));
     let rows = 2 * rows * args.dim * size_of::<T>();
+    let squared = sequences.pow(2);
     // Nearest sequences have an index of 8 bytes too.
+    let found = 16 * k * sequences;
     for (name, times, pairs, bytes, error) in [
-        (
-            "slide",
-            all,
-            sequences.pow(2),
-            8 * sequences.pow(2),
-            all_error,
-        ),
+        ("slide", all, squared, 8 * squared, all_error),
         ("paired", each, sequences, 8 * sequences, each_error),
-        (
-            "nearest",
-            nearest,
-            sequences.pow(2),
-            16 * k * sequences,
-            all_error,
-        ),
+        ("nearest", nearest, squared, found, all_error),
     ] {
         let operations = OPERATIONS * pairs * WINDOWS * args.dim;
         let row = Measured::new(format!("{name}, {of}, {}", T::NAME), Clock::Device, times)
@@ -187,22 +177,12 @@ fn measure<T: Component>(
         })?;
         let within = time(device, args.runs, &|| with.pairwise_device(&a_there))?;
         let rows = grouped(a.nrows());
+        let all = format!("{rows} × {rows} rows");
+        let once = format!("pairs of {rows} rows");
         for (what, others, (times, found), operations, read) in [
-            (
-                format!("{rows} × {rows} rows"),
-                b,
-                between,
-                operations,
-                2 * bytes,
-            ),
+            (all, b, between, operations, 2 * bytes),
             // Half of the arithmetic, but all of the writing.
-            (
-                format!("pairs of {rows} rows"),
-                a,
-                within,
-                operations / 2,
-                bytes,
-            ),
+            (once, a, within, operations / 2, bytes),
         ] {
             let error = largest_error(a, others, metric, &found.download()?);
             // γ of D + 4, as the documentation says; on the CPU with the roundoff of f64.
