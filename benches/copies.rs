@@ -2,15 +2,15 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench copies -- --device cuda
 //!
-//! GB/s by the clock, medians with the least and the most, of copies of buffers that exist, from and to ordinary (pageable) and page-locked memory of the
-//! host; `new` is a copy to a new array, so that the system provides memory meanwhile. Each column's last copy is compared
-//! with its source; the target held other bytes before the first copy.
+//! By the clock, of buffers that exist, from and to ordinary (pageable) and page-locked memory of the host; `a new array` is
+//! a copy to memory that the system provides meanwhile. The last copy of each kind is compared with its source; the target
+//! held other bytes before the first copy.
 
 mod common;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{DeviceName, Times, time_whole};
-use gridstride::Result;
+use common::{Clock, DeviceName, Measured, show, time_whole};
 
 #[derive(Parser)]
 struct Args {
@@ -21,7 +21,7 @@ struct Args {
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
     /// MiB of the largest copy.
-    #[arg(long, default_value_t = 1024)]
+    #[arg(long, default_value_t = 256)]
     largest: usize,
     /// Passed by cargo.
     #[arg(long, hide = true)]
@@ -32,8 +32,6 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let device = args.device.open()?;
     println!("{}", device.info());
-    println!("| MiB | to it, pageable | page-locked | from it, pageable | page-locked | new |");
-    println!("|--:|--:|--:|--:|--:|--:|");
     let mut mebibytes = 1;
     while mebibytes <= args.largest {
         let length = mebibytes << 17;
@@ -41,32 +39,29 @@ fn main() -> Result<()> {
         let mut target = vec![0; length];
         let mut pinned = device.pinned::<u64>(length)?;
         let mut buffer = device.zeros::<u64>(length)?;
-        let rate = |times: Times| {
-            let [median, least, most] = [times.median, times.most, times.least]
-                .map(|ms| (mebibytes << 20) as f64 * 1e-6 / ms);
-            format!("{median:.1} ({least:.1}-{most:.1})")
+        let row = |what, times| {
+            let case = format!("{what}, {mebibytes} MiB");
+            show(&Measured::new(case, Clock::Call, times).bytes(mebibytes << 20))
         };
-        let mut rates = Vec::new();
-        rates.push(rate(time_whole(args.runs, || buffer.copy_from(&source))?.0));
+        let (times, ()) = time_whole(args.runs, || buffer.copy_from(&source))?;
         assert!(buffer.to_vec()? == source);
+        row("to the device, pageable", times)?;
         pinned.copy_from_slice(&source);
         buffer.copy_from(&target)?;
-        rates.push(rate(time_whole(args.runs, || buffer.copy_from(&pinned))?.0));
+        let (times, ()) = time_whole(args.runs, || buffer.copy_from(&pinned))?;
         assert!(buffer.to_vec()? == source);
-        rates.push(rate(
-            time_whole(args.runs, || buffer.copy_to(&mut target))?.0,
-        ));
+        row("to the device, page-locked", times)?;
+        let (times, ()) = time_whole(args.runs, || buffer.copy_to(&mut target))?;
         assert!(target == source);
+        row("from the device, pageable", times)?;
         pinned.fill(0);
-        rates.push(rate(
-            time_whole(args.runs, || buffer.copy_to(&mut pinned))?.0,
-        ));
+        let (times, ()) = time_whole(args.runs, || buffer.copy_to(&mut pinned))?;
         assert!(pinned[..] == source[..]);
+        row("from the device, page-locked", times)?;
         let (times, copied) = time_whole(args.runs, || buffer.to_vec())?;
-        rates.push(rate(times));
         assert!(copied == source);
-        println!("| {mebibytes} | {} |", rates.join(" | "));
-        mebibytes *= 4;
+        row("from the device, a new array", times)?;
+        mebibytes *= 16;
     }
     Ok(())
 }

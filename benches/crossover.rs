@@ -1,20 +1,14 @@
 //! From which sizes on a GPU takes less time than the CPU, with all copies.
 //!
-//!     cargo bench -p gridstride_benches --features cuda --bench crossover -- \
-//!         --device cuda --csv crossover.csv
+//!     cargo bench -p gridstride_benches --features cuda --bench crossover -- --device cuda
 //!
-//! Milliseconds of whole calls from host arrays to host arrays by the clock, medians with the least
-//! and the most, on the CPU with all its cores and on another device. Sizes are powers of two. The
-//! results of both devices are compared, within twice the documented bound of each kernel.
+//! Whole calls from host arrays to host arrays by the clock, on the CPU with all its cores and on another device. Sizes are
+//! powers of two. The results of both devices are compared, within twice the documented bound of each kernel.
 
 mod common;
 
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
-
 use clap::Parser;
-use common::{DeviceName, Random, Times, time_whole};
+use common::{Clock, DeviceName, Measured, Random, random, show, time_whole};
 use gridstride::box_overlap::overlaps;
 use gridstride::distances::pairwise;
 use gridstride::edit_distance::edit_distances;
@@ -36,11 +30,8 @@ struct Args {
     #[arg(long)]
     largest: Option<u32>,
     /// A kernel ends at the size at which either device takes so many ms.
-    #[arg(long, default_value_t = 2000.0)]
+    #[arg(long, default_value_t = 500.0)]
     limit: f64,
-    /// Write the times to this file too.
-    #[arg(long)]
-    csv: Option<PathBuf>,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -61,15 +52,10 @@ fn main() -> anyhow::Result<()> {
     for device in &devices {
         println!("{}", device.info());
     }
-    println!("| kernel | size | CPU, ms | {}, ms | ratio |", devices[1]);
-    println!("|---|--:|--:|--:|--:|");
-    let mut csv = args.csv.as_ref().map(File::create).transpose()?;
-    if let Some(csv) = &mut csv {
-        writeln!(
-            csv,
-            "kernel,size,cpu_ms,cpu_least,cpu_most,gpu_ms,gpu_least,gpu_most"
-        )?;
-    }
+    let bench = Bench {
+        devices: &devices,
+        runs: args.runs,
+    };
     let kernels: [(&str, u32, Kernel); 6] = [
         ("matmul, N×N in f32", 12, products),
         ("tensor sketch, letters", 26, sketches),
@@ -78,47 +64,24 @@ fn main() -> anyhow::Result<()> {
         ("box overlap, boxes of each set", 22, boxes),
         ("time series, points", 26, means),
     ];
-    let mut crossovers = Vec::new();
     for (name, largest, kernel) in kernels {
-        let mut first_faster = None;
         for exponent in (FIRST..=args.largest.unwrap_or(largest).min(largest)).step_by(STEP) {
-            let size = 1 << exponent;
-            let times = kernel(
-                &Bench {
-                    devices: &devices,
-                    runs: args.runs,
-                },
-                size,
-            )?;
-            let [cpu, gpu] = &times;
-            let ratio = cpu.median / gpu.median;
-            println!("| {name} | {size} | {cpu} | {gpu} | {ratio:.2} |");
-            if let Some(csv) = &mut csv {
-                let numbers = times.iter().flat_map(|t| [t.median, t.least, t.most]);
-                let numbers: Vec<_> = numbers.map(|ms| format!("{ms:.5}")).collect();
-                writeln!(csv, "\"{name}\",{size},{}", numbers.join(","))?;
-            }
-            // From there on: a size at which the CPU is faster again begins anew.
-            first_faster = first_faster.filter(|_| ratio > 1.0);
-            if ratio > 1.0 {
-                first_faster.get_or_insert(size);
-            }
-            if times.iter().any(|time| time.median > args.limit) {
+            let times = kernel(&bench, 1 << exponent)?;
+            let row = |times| Measured::at(name, 1 << exponent, Clock::Call, times);
+            let [cpu, gpu] = times.map(row);
+            let slower = cpu.median_ms.max(gpu.median_ms);
+            show(&cpu.program("gridstride (CPU)"))?;
+            show(&gpu)?;
+            if slower > args.limit {
                 break;
             }
         }
-        crossovers.push((name, first_faster));
-    }
-    println!("\n| kernel | {} is faster from |\n|---|--:|", devices[1]);
-    for (name, size) in crossovers {
-        let size = size.map_or("no size here".to_owned(), |size: usize| size.to_string());
-        println!("| {name} | {size} |");
     }
     Ok(())
 }
 
 /// Times a kernel of a size on both devices.
-type Kernel = fn(&Bench, usize) -> Result<[Times; 2]>;
+type Kernel = fn(&Bench, usize) -> Result<[Vec<f64>; 2]>;
 
 struct Bench<'a> {
     devices: &'a [Device; 2],
@@ -131,7 +94,7 @@ impl Bench<'_> {
         &self,
         call: impl Fn(&Device) -> Result<R>,
         agree: impl Fn(&R, &R) -> bool,
-    ) -> Result<[Times; 2]> {
+    ) -> Result<[Vec<f64>; 2]> {
         let [cpu, gpu] = self.devices;
         let (on_cpu, expected) = time_whole(self.runs, || call(cpu))?;
         let (on_gpu, found) = time_whole(self.runs, || call(gpu))?;
@@ -154,11 +117,22 @@ fn are_close<T: Copy + Into<f64>>(
     a.into_iter().zip(b).all(close)
 }
 
-fn products(bench: &Bench, size: usize) -> Result<[Times; 2]> {
-    let mut random = Random(1);
-    let mut matrix =
-        || Array2::from_shape_simple_fn((size, size), || 2.0 * random.uniform() as f32 - 1.0);
-    let (a, b) = (matrix(), matrix());
+fn matrix(seed: u64, shape: (usize, usize), of: fn(f32) -> f32) -> Array2<f32> {
+    let numbers = random(
+        seed,
+        shape.0 * shape.1,
+        |random| of(random.uniform() as f32),
+    );
+    Array2::from_shape_vec(shape, numbers).expect("whole rows")
+}
+
+/// Letters of an alphabet of four.
+fn letters(seed: u64, count: usize) -> Vec<u8> {
+    random(seed, count, |random| random.below(4) as u8)
+}
+
+fn products(bench: &Bench, size: usize) -> Result<[Vec<f64>; 2]> {
+    let [a, b] = [1, 2].map(|seed| matrix(seed, (size, size), |number| 2.0 * number - 1.0));
     // Σ|a|·|b| is at most k.
     let bound = 2.0 * MatMul::new().error_factor::<f32>(size) * size as f64;
     bench.times(
@@ -167,12 +141,10 @@ fn products(bench: &Bench, size: usize) -> Result<[Times; 2]> {
     )
 }
 
-fn sketches(bench: &Bench, letters: usize) -> Result<[Times; 2]> {
-    let mut random = Random(2);
-    let codes = (0..letters).map(|_| random.below(4) as u8).collect();
-    let length = SEQUENCE.min(letters);
-    let offsets = (0..=letters / length).map(|i| i * length).collect();
-    let sequences = Sequences::from_concatenated(codes, offsets)?;
+fn sketches(bench: &Bench, count: usize) -> Result<[Vec<f64>; 2]> {
+    let length = SEQUENCE.min(count);
+    let offsets = (0..=count / length).map(|i| i * length).collect();
+    let sequences = Sequences::from_concatenated(letters(2, count), offsets)?;
     let sketcher = TensorSketch::new(Tables::from_seed(4, TUPLE, DIM, 1)?).normalize(true);
     // The documented bound of normalized sketches.
     let bound = (3000 * TUPLE + 2 * DIM) as f64 * f64::from(f32::EPSILON);
@@ -183,14 +155,12 @@ fn sketches(bench: &Bench, letters: usize) -> Result<[Times; 2]> {
 }
 
 /// Pairs of sequences, the second of which has every tenth letter at random.
-fn edits(bench: &Bench, pairs: usize) -> Result<[Times; 2]> {
-    let mut random = Random(5);
-    let a: Vec<u8> = (0..pairs * SEQUENCE)
-        .map(|_| random.below(4) as u8)
-        .collect();
+fn edits(bench: &Bench, pairs: usize) -> Result<[Vec<f64>; 2]> {
+    let a = letters(5, pairs * SEQUENCE);
     let mut b = a.clone();
-    for letter in b.iter_mut().step_by(10) {
-        *letter = random.below(4) as u8;
+    let others = letters(6, a.len().div_ceil(10));
+    for (letter, other) in b.iter_mut().step_by(10).zip(others) {
+        *letter = other;
     }
     let offsets: Vec<_> = (0..=pairs).map(|i| i * SEQUENCE).collect();
     let a = Sequences::from_concatenated(a, offsets.clone())?;
@@ -198,9 +168,8 @@ fn edits(bench: &Bench, pairs: usize) -> Result<[Times; 2]> {
     bench.times(|device| edit_distances(device, &a, &b), |a, b| a == b)
 }
 
-fn distances(bench: &Bench, size: usize) -> Result<[Times; 2]> {
-    let mut random = Random(3);
-    let rows = Array2::from_shape_simple_fn((size, DIM), || random.uniform() as f32);
+fn distances(bench: &Bench, size: usize) -> Result<[Vec<f64>; 2]> {
+    let rows = matrix(3, (size, DIM), |number| number);
     let roundings = (DIM + 5) as f64 * f64::from(f32::EPSILON / 2.0);
     let factor = 2.0 * roundings / (1.0 - roundings);
     bench.times(
@@ -209,7 +178,7 @@ fn distances(bench: &Bench, size: usize) -> Result<[Times; 2]> {
     )
 }
 
-fn boxes(bench: &Bench, size: usize) -> Result<[Times; 2]> {
+fn boxes(bench: &Bench, size: usize) -> Result<[Vec<f64>; 2]> {
     let [welds, segments] = common::boxes::pipes(size);
     bench.times(
         |device| overlaps(device, welds.view(), segments.view()),
@@ -217,10 +186,9 @@ fn boxes(bench: &Bench, size: usize) -> Result<[Times; 2]> {
     )
 }
 
-fn means(bench: &Bench, points: usize) -> Result<[Times; 2]> {
-    let mut random = Random(4);
+fn means(bench: &Bench, points: usize) -> Result<[Vec<f64>; 2]> {
     let timestamps = Array1::from_iter((0..points as i64).map(|i| 5 * i));
-    let values = Array1::from_shape_simple_fn(points, || random.uniform());
+    let values = Array1::from(random(4, points, Random::uniform));
     // Values up to 1, seven of a bucket: a rounding for each addition, and one for the division.
     let bound = 2.0 * 8.0 * f64::EPSILON;
     bench.times(

@@ -3,22 +3,19 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench distances -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events, with the least and the most, the look
-//! at the rows for their largest magnitude included. `limit` is what the device needs at least: for
-//! a difference and a fused multiplication and addition for each pair of numbers, or for reading the
-//! rows and writing the distances once, whichever is longer. It takes the clock and the bandwidth
-//! from the options, those of an H100 SXM by default. `slide` and `paired` take the rows as windows,
-//! ten of each sequence: all pairs of sequences, and each with the one that has its index; and
-//! `nearest` finds the ten nearest sequences of each. `error` is the largest relative error of the
-//! sampled distances, and `bound` the one that is promised.
+//! By the device's events, the look at the rows for their largest magnitude included. `slide` and `paired` take the rows as
+//! windows, ten of each sequence: all pairs of sequences, and each with the one that has its index; and `nearest` finds
+//! the ten nearest sequences of each. The error is the largest relative error of the sampled distances, which has to be
+//! within the bound that is promised.
 
 mod common;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{DeviceName, Random, Times, largest, time};
+use common::{Clock, DeviceName, Measured, Random, Unit, grouped, largest, random, show, time};
+use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, DeviceWindows, Distances, Metric};
-use gridstride::{Device, Result};
 use ndarray::{Array2, ArrayView1, s};
 
 #[derive(Parser)]
@@ -35,28 +32,9 @@ struct Args {
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
-    /// Clock of the GPU in GHz, for the limit.
-    #[arg(long, default_value_t = 1.98)]
-    clock: f64,
-    /// Additions or fused multiplications in `f32` that a multiprocessor begins in a cycle.
-    #[arg(long, default_value_t = 128.0)]
-    singles: f64,
-    /// The same in `f64`.
-    #[arg(long, default_value_t = 64.0)]
-    doubles: f64,
-    /// Bandwidth of the memory in TB/s, for the limit.
-    #[arg(long, default_value_t = 3.35)]
-    bandwidth: f64,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-/// A type of numbers, and what the limits for it are.
-struct Type {
-    name: &'static str,
-    roundoff: f64,
-    per_cycle: f64,
 }
 
 fn main() -> Result<()> {
@@ -68,31 +46,38 @@ fn main() -> Result<()> {
         DeviceName::Simulator => 200,
     });
     println!("{}", device.info());
-    println!(
-        "{rows} rows of {} numbers; limits for {} GHz and {} TB/s",
-        args.dim, args.clock, args.bandwidth
-    );
-    println!(
-        "{:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10} {:>9} {:>9}",
-        "", "type", "metric", "ms", "limit", "share", "pairs/s", "error", "bound"
-    );
-    let single = Type {
-        name: "f32",
-        roundoff: 2f64.powi(-24),
-        per_cycle: args.singles,
+    let matrix = |seed| {
+        let numbers = random(seed, rows * args.dim, |random| random.uniform() - 0.5);
+        Array2::from_shape_vec((rows, args.dim), numbers).expect("whole rows")
     };
-    let double = Type {
-        name: "f64",
-        roundoff: 2f64.powi(-53),
-        per_cycle: args.doubles,
-    };
-    let matrices = (random(rows, args.dim, 1), random(rows, args.dim, 2));
-    measure::<f64>(&args, &device, &double, &matrices.0, &matrices.1)?;
-    measure_slides::<f64>(&args, &device, &double, &matrices.0, &matrices.1)?;
-    let matrices = (matrices.0.mapv(|x| x as f32), matrices.1.mapv(|x| x as f32));
-    measure::<f32>(&args, &device, &single, &matrices.0, &matrices.1)?;
-    measure_slides::<f32>(&args, &device, &single, &matrices.0, &matrices.1)
+    let (a, b) = (matrix(1), matrix(2));
+    all(&args, &device, &a, &b, Unit::F64)?;
+    let [a, b] = [a, b].map(|matrix| matrix.mapv(|x| x as f32));
+    all(&args, &device, &a, &b, Unit::F32)
 }
+
+fn all<T: Component>(
+    args: &Args,
+    device: &Device,
+    a: &Array2<T>,
+    b: &Array2<T>,
+    unit: Unit,
+) -> Result<()> {
+    measure(args, device, a, b, unit)?;
+    measure_slides(args, device, a, b, unit)
+}
+
+/// The unit roundoff of a type.
+fn roundoff<T: Component>() -> f64 {
+    match T::NAME {
+        "f32" => 2f64.powi(-24),
+        _ => 2f64.powi(-53),
+    }
+}
+
+/// A difference, a multiplication and an addition for each pair of numbers: two instructions, each of which takes the place
+/// of a multiply-add.
+const OPERATIONS: usize = 4;
 
 /// Windows of each sequence whose slide distances are timed.
 const WINDOWS: usize = 10;
@@ -105,9 +90,9 @@ const NEAREST: usize = 10;
 fn measure_slides<T: Component>(
     args: &Args,
     device: &Device,
-    numbers: &Type,
     a: &Array2<T>,
     b: &Array2<T>,
+    unit: Unit,
 ) -> Result<()> {
     let sequences = a.nrows() / WINDOWS;
     let rows = sequences * WINDOWS;
@@ -152,21 +137,23 @@ fn measure_slides<T: Component>(
     let each_errors = sampled(|i, _| i).map(|(i, j)| error_of(each_found[i], i, j));
     let (all_error, each_error) = (largest(all_errors), largest(each_errors));
     let roundings = (WINDOWS * args.dim + 4) as f64;
-    let bound = roundings * (numbers.roundoff * 1.01 + 2f64.powi(-53));
-    for (name, times, pairs, error) in [
-        ("slide", all, sequences * sequences, all_error),
-        ("paired", each, sequences, each_error),
-        ("nearest", nearest, sequences * sequences, all_error),
+    let bound = roundings * (roundoff::<T>() * 1.01 + 2f64.powi(-53));
+    let of = format!("{} sequences of {WINDOWS} rows", grouped(sequences));
+    let rows = 2 * rows * args.dim * size_of::<T>();
+    let squared = sequences.pow(2);
+    // Nearest sequences have an index of 8 bytes too.
+    let found = 16 * k * sequences;
+    for (name, times, pairs, bytes, error) in [
+        ("slide", all, squared, 8 * squared, all_error),
+        ("paired", each, sequences, 8 * sequences, each_error),
+        ("nearest", nearest, squared, found, all_error),
     ] {
-        println!(
-            "{name:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
-            numbers.name,
-            "L2",
-            times.to_string(),
-            "-",
-            "-",
-            pairs as f64 / times.median * 1e3,
-        );
+        let operations = OPERATIONS * pairs * WINDOWS * args.dim;
+        let row = Measured::new(format!("{name}, {of}, {}", T::NAME), Clock::Device, times)
+            .bytes(rows + bytes)
+            .operations(operations as u64, unit)
+            .error(error);
+        show(&row)?;
         assert!(error <= bound, "the distances are wrong");
     }
     Ok(())
@@ -175,83 +162,51 @@ fn measure_slides<T: Component>(
 fn measure<T: Component>(
     args: &Args,
     device: &Device,
-    numbers: &Type,
     a: &Array2<T>,
     b: &Array2<T>,
+    unit: Unit,
 ) -> Result<()> {
     let (a_there, b_there) = (device.upload(a)?, device.upload(b)?);
+    let pairs = a.nrows() * a.nrows();
+    let operations = (OPERATIONS * pairs * args.dim) as u64;
+    let bytes = a.len() * size_of::<T>();
     for metric in [Metric::L2, Metric::SquaredL2] {
         let with = Distances::new().metric(metric);
-        let calls: [(&str, f64, &dyn Fn() -> Result<_>); 2] = [
-            ("distances", 1.0, &|| {
-                with.distances_device(&a_there, &b_there)
-            }),
+        let between = time(device, args.runs, &|| {
+            with.distances_device(&a_there, &b_there)
+        })?;
+        let within = time(device, args.runs, &|| with.pairwise_device(&a_there))?;
+        let rows = grouped(a.nrows());
+        let all = format!("{rows} × {rows} rows");
+        let once = format!("pairs of {rows} rows");
+        for (what, others, (times, found), operations, read) in [
+            (all, b, between, operations, 2 * bytes),
             // Half of the arithmetic, but all of the writing.
-            ("pairwise", 0.5, &|| with.pairwise_device(&a_there)),
-        ];
-        for (name, share_of_pairs, call) in calls {
-            let mut times = Vec::new();
-            let (start, end) = (device.event()?, device.event()?);
-            let mut result = call()?;
-            for _ in 0..args.runs {
-                drop(result);
-                device.record(&start)?;
-                result = call()?;
-                device.record(&end)?;
-                times.push(end.elapsed_since(&start)?.as_secs_f64() * 1e3);
-            }
-            let times = Times::of(times);
-            let ms = times.median;
-            let others = if name == "pairwise" { a } else { b };
-            let error = largest_error(a, others, metric, &result.download()?);
-            let limit = limit(
-                args,
-                device,
-                numbers,
-                a.nrows(),
-                share_of_pairs,
-                size_of::<T>(),
-            );
+            (once, a, within, operations / 2, bytes),
+        ] {
+            let error = largest_error(a, others, metric, &found.download()?);
             // γ of D + 4, as the documentation says; on the CPU with the roundoff of f64.
             let roundoff = match device.kind() {
                 DeviceKind::Cpu => 2f64.powi(-53),
-                _ => numbers.roundoff,
+                _ => roundoff::<T>(),
             };
             let roundings = (args.dim + 4) as f64 * roundoff;
             // The reference has the error that f64 has.
             let bound = roundings / (1.0 - roundings) + (args.dim + 4) as f64 * 2f64.powi(-53);
-            println!(
-                "{name:<9} {:>4} {:>9}  {:>22} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
-                numbers.name,
-                format!("{metric:?}"),
-                times.to_string(),
-                limit.map_or("-".into(), |limit| format!("{limit:.3}")),
-                limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
-                (a.nrows() * a.nrows()) as f64 / ms * 1e3,
-            );
+            let squared = match metric {
+                Metric::L2 => "",
+                Metric::SquaredL2 => ", squared",
+            };
+            let case = format!("{what}, {}{squared}", T::NAME);
+            let row = Measured::new(case, Clock::Device, times)
+                .bytes(read + 8 * pairs)
+                .operations(operations, unit)
+                .error(error);
+            show(&row)?;
             assert!(error <= bound, "the distances are wrong");
         }
     }
     Ok(())
-}
-
-/// The least time in ms that a GPU needs.
-fn limit(
-    args: &Args,
-    device: &Device,
-    numbers: &Type,
-    rows: usize,
-    share_of_pairs: f64,
-    size: usize,
-) -> Option<f64> {
-    if !matches!(device.kind(), DeviceKind::Cuda { .. }) {
-        return None;
-    }
-    let pairs = (rows * rows) as f64;
-    let operations = 2.0 * pairs * share_of_pairs * args.dim as f64;
-    let per_second = numbers.per_cycle * device.info().processors as f64 * args.clock * 1e9;
-    let bytes = 8.0 * pairs + (2 * rows * args.dim * size) as f64;
-    Some(1e3 * (operations / per_second).max(bytes / (args.bandwidth * 1e12)))
 }
 
 /// The largest relative error of a thousand distances and of the corners.
@@ -281,9 +236,4 @@ fn distance<T: Component>(a: ArrayView1<T>, b: ArrayView1<T>, metric: Metric) ->
         Metric::L2 => sum.sqrt(),
         Metric::SquaredL2 => sum,
     }
-}
-
-fn random(rows: usize, dim: usize, seed: u64) -> Array2<f64> {
-    let mut random = Random(seed);
-    Array2::from_shape_simple_fn((rows, dim), || random.uniform() - 0.5)
 }

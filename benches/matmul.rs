@@ -2,27 +2,23 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench matmul -- --device cuda
 //!
-//! `ms` is the median of runs by the device's events (by the clock on the CPU), with the least and the most: a
-//! run makes as many calls one after the other as take about a millisecond, so that a small product's time is
-//! not that of its launch. A GPU multiplies for 0.2 s before, to have the clocks that its power limit allows for
-//! long. `limit` is what the device needs at least, for the multiplications or for reading A and B and writing C
-//! once, whichever is longer, at the rates of the options: by default what an H100 SXM reaches. What stays in the
-//! cache can be faster than the memory. `whole` is the clock's time from matrices of the host to C there, with all
-//! copies. `error` is the largest error of the checked rows as a share of its bound. C of the types bf16 and f16
-//! has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. The type bf16x6 is `Precision::F32ByBf16x6`:
-//! compare it with f32. With `--casts` conversions between types are timed instead.
+//! By the device's events, a time is that of as many calls one after the other as take about a millisecond, divided by
+//! them, so that a small product's time is not that of its launch. A GPU multiplies for 0.2 s before, to have the clocks
+//! that its power limit allows for long. Some products are timed as whole calls too, from matrices of the host to C there,
+//! with all copies. The error is the largest of the checked rows, of factors in [−1, 1); each has to be within its bound.
+//! C of the types bf16 and f16 has their type, as cuBLAS's; of bf16-f32 and f16-f32 it has f32. The type bf16x6 is
+//! `Precision::F32ByBf16x6`, another way to products in f32, with six operations for one. With `--casts` conversions
+//! between types are timed instead.
 
 mod common;
 
 use std::any::type_name;
-use std::fs;
-use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use checks::matmul::{Check, Real, matrix};
 use clap::Parser;
-use common::{DeviceName, Times, time, time_whole};
+use common::{Clock, DeviceName, Measured, Unit, grouped, largest, show, time, time_whole};
 use gridstride::Device;
 use gridstride::Number;
 use gridstride::device::DeviceKind;
@@ -44,27 +40,9 @@ struct Args {
     /// Times conversions between types of that many numbers, instead of products.
     #[arg(long, num_args = 0..=1, default_missing_value = "268435456")]
     casts: Option<usize>,
-    /// Timed runs, after a first one that is not.
+    /// Timed runs, after a first one that is not; at most 7 where one takes over 20 ms.
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
-    /// Writes the times to this file too.
-    #[arg(long)]
-    csv: Option<PathBuf>,
-    /// TFLOP/s of f32 that the device reaches, for the limit.
-    #[arg(long, default_value_t = 51.5)]
-    peak_f32: f64,
-    /// Those of f64.
-    #[arg(long, default_value_t = 61.6)]
-    peak_f64: f64,
-    /// Those of tf32.
-    #[arg(long, default_value_t = 402.0)]
-    peak_tf32: f64,
-    /// Those of f16 and bf16.
-    #[arg(long, default_value_t = 766.0)]
-    peak_half: f64,
-    /// Bandwidth of the memory in TB/s that the device reaches, for the limit.
-    #[arg(long, default_value_t = 2.86)]
-    bandwidth: f64,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -155,25 +133,41 @@ const CASES: [Case; 17] = [
 ];
 
 impl Case {
-    fn operations(&self) -> f64 {
-        2.0 * self.batch as f64 * self.m as f64 * self.k as f64 * self.n as f64
+    fn operations(&self) -> usize {
+        2 * self.batch * self.m * self.k * self.n
     }
 
-    /// Of all matrices, each once.
-    fn bytes<T, C>(&self) -> f64 {
-        let Case { m, k, n, .. } = *self;
-        let bytes = (m * k + k * n) * size_of::<T>() + m * n * size_of::<C>();
-        (self.batch * bytes) as f64
+    /// Of A and B, each once.
+    fn bytes_in<T>(&self) -> usize {
+        self.batch * (self.m * self.k + self.k * self.n) * size_of::<T>()
+    }
+
+    /// Of C.
+    fn bytes_out<C>(&self) -> usize {
+        self.batch * self.m * self.n * size_of::<C>()
+    }
+
+    /// `1024³`, `50 000 × 784 × 10` or `1000 of 64³`.
+    fn shape(&self) -> String {
+        let Case { batch, m, k, n, .. } = *self;
+        let shape = match m == k && k == n {
+            true => format!("{m}³"),
+            false => [m, k, n].map(grouped).join(" × "),
+        };
+        match batch {
+            1 => shape,
+            _ => format!("{batch} of {shape}"),
+        }
     }
 
     /// Whether it is small enough to be taken without being asked for.
     fn suits(&self, device: DeviceName) -> bool {
         let (operations, bytes) = match device {
-            DeviceName::Cuda(_) => (f64::INFINITY, f64::INFINITY),
-            DeviceName::Auto | DeviceName::Cpu => (2e10, 5e8),
-            DeviceName::Simulator => (5e6, 5e8),
+            DeviceName::Cuda(_) => (usize::MAX, usize::MAX),
+            DeviceName::Auto | DeviceName::Cpu => (20_000_000_000, 500_000_000),
+            DeviceName::Simulator => (5_000_000, 500_000_000),
         };
-        self.operations() <= operations && self.bytes::<f64, f64>() <= bytes
+        self.operations() <= operations && self.bytes_in::<f64>() + self.bytes_out::<f64>() <= bytes
     }
 }
 
@@ -189,21 +183,11 @@ fn main() -> Result<()> {
     let device = args.device.open()?;
     println!("{}", device.info());
     if let Some(count) = args.casts {
-        println!("{:<12} {:>12} {:>27} {:>8}", "", "numbers", "ms", "GB/s");
         return casts(&args, &device, count);
     }
-    println!(
-        "limits for TFLOP/s of {} (f32), {} (f64), {} (tf32), {} (16 bits) and {} TB/s",
-        args.peak_f32, args.peak_f64, args.peak_tf32, args.peak_half, args.bandwidth
-    );
-    println!(
-        "{:<8} {:<9} {:>20} {:>27} {:>8} {:>9} {:>6} {:>27} {:>6}",
-        "type", "", "m × k × n", "ms", "TFLOP/s", "limit", "share", "whole", "error"
-    );
-    let mut bench = Bench {
-        args: &args,
+    let bench = Bench {
+        runs: args.runs,
         device,
-        csv: "type,size,m,k,n,ms,least,most,tflops\n".to_owned(),
     };
     for name in &args.types {
         for case in &CASES {
@@ -213,20 +197,16 @@ fn main() -> Result<()> {
                 continue;
             }
             match name.as_str() {
-                "f32" => bench.measure::<f32, f32>(case, name, args.peak_f32)?,
-                "f64" => bench.measure::<f64, f64>(case, name, args.peak_f64)?,
-                "tf32" => bench.measure::<f32, f32>(case, name, args.peak_tf32)?,
-                "bf16x6" => bench.measure::<f32, f32>(case, name, args.peak_half / 6.0)?,
-                "bf16" => bench.measure::<bf16, bf16>(case, name, args.peak_half)?,
-                "f16" => bench.measure::<f16, f16>(case, name, args.peak_half)?,
-                "bf16-f32" => bench.measure::<bf16, f32>(case, name, args.peak_half)?,
-                _ => bench.measure::<f16, f32>(case, name, args.peak_half)?,
+                "f32" => bench.measure::<f32, f32>(case, name, Unit::F32)?,
+                "f64" => bench.measure::<f64, f64>(case, name, Unit::TensorF64)?,
+                "tf32" => bench.measure::<f32, f32>(case, name, Unit::TensorTf32)?,
+                "bf16x6" => bench.measure::<f32, f32>(case, name, Unit::TensorHalf)?,
+                "bf16" => bench.measure::<bf16, bf16>(case, name, Unit::TensorHalf)?,
+                "f16" => bench.measure::<f16, f16>(case, name, Unit::TensorHalf)?,
+                "bf16-f32" => bench.measure::<bf16, f32>(case, name, Unit::TensorHalf)?,
+                _ => bench.measure::<f16, f32>(case, name, Unit::TensorHalf)?,
             }
         }
-    }
-    if let Some(path) = &args.csv {
-        let cannot_write = || format!("cannot write {}", path.display());
-        fs::write(path, &bench.csv).with_context(cannot_write)?;
     }
     Ok(())
 }
@@ -252,21 +232,14 @@ fn cast<T: CastTo<U>, U: Scalar>(args: &Args, device: &Device, numbers: &Array1<
     );
     let short = |name: &'static str| name.rsplit("::").next().unwrap_or(name);
     let types = [type_name::<T>(), type_name::<U>()].map(short).join(" to ");
-    let bytes = (numbers.len() * (size_of::<T>() + size_of::<U>())) as f64;
-    println!(
-        "{types:<12} {:>12} {:>27} {:>8.0}",
-        numbers.len(),
-        said(&times),
-        bytes / times.median * 1e-6
-    );
-    Ok(())
+    let row = Measured::new(types, Clock::Device, times)
+        .bytes(numbers.len() * (size_of::<T>() + size_of::<U>()));
+    Ok(show(&row)?)
 }
 
-struct Bench<'a> {
-    args: &'a Args,
+struct Bench {
+    runs: usize,
     device: Device,
-    /// What has been measured.
-    csv: String,
 }
 
 /// Matrices of the host.
@@ -288,85 +261,60 @@ impl<T: Real + ResultIn<C>, C: Number> Matrices<T, C> {
         })
     }
 
-    /// The largest error as a share of its bound: of the first product, of one in the middle, and of the last.
+    /// The largest error, of the first product, of one in the middle, and of the last. Fails if one is beyond its bound.
     fn largest_error(&self, matmul: &MatMul) -> Result<f64> {
         let batch = self.c.dim().0;
         let mut products = vec![0, batch / 2, batch - 1];
         products.dedup();
-        let mut largest = 0f64;
-        for product in products {
-            let matrix = |of: &Array3<T>| of.index_axis(Axis(0), product).to_owned();
-            let check = Check::new(matmul, matrix(&self.a).view(), matrix(&self.b).view());
+        let errors = products.into_iter().map(|product| {
+            let [a, b] = [&self.a, &self.b].map(|of| of.index_axis(Axis(0), product));
+            let check = Check::new(matmul, a, b);
             let check = match C::NAME {
                 "bf16" => check.rounded(2f64.powi(-8), f64::from(bf16::MAX), 2f64.powi(-133)),
                 "f16" => check.rounded(2f64.powi(-11), f64::from(f16::MAX), 2f64.powi(-24)),
                 _ => check,
             };
-            let checked = check.compare(self.c.index_axis(Axis(0), product))?;
-            largest = largest.max(checked.share);
-        }
-        Ok(largest)
+            Ok(check.compare(self.c.index_axis(Axis(0), product))?.error)
+        });
+        Ok(largest(errors.collect::<Result<Vec<_>>>()?))
     }
 }
 
-impl Bench<'_> {
-    /// Times a product, prints a line, and fails if the product is wrong.
+impl Bench {
+    /// Times a product, and fails if it is wrong.
     fn measure<T: Real + ResultIn<C>, C: Number>(
-        &mut self,
+        &self,
         case: &Case,
         name: &str,
-        peak: f64,
+        unit: Unit,
     ) -> Result<()> {
-        let matmul = MatMul::new().precision(match name {
-            "tf32" => Precision::Tf32,
-            "bf16x6" => Precision::F32ByBf16x6,
-            _ => Precision::Full,
-        });
-        let mut matrices = Matrices::<T, C>::random(case)?;
-        let times = self.time(&matmul, &mut matrices)?;
-        let mut error = matrices.largest_error(&matmul)?;
-        let mut whole = "-".to_owned();
-        if case.whole && self.device.kind() != DeviceKind::Cpu {
-            whole = said(&self.time_whole(&matmul, &mut matrices)?);
-            error = error.max(matrices.largest_error(&matmul)?);
-        }
-        let rate = case.operations() / times.median * 1e-9;
-        let limit = self.limit::<T, C>(case, peak);
-        let Case { batch, m, k, n, .. } = *case;
-        let sizes = match batch {
-            1 => format!("{m} × {k} × {n}"),
-            _ => format!("{batch} · {m} × {k} × {n}"),
+        let (precision, type_name, program, factor) = match name {
+            "tf32" => (Precision::Tf32, name, "gridstride", 1),
+            "bf16x6" => (Precision::F32ByBf16x6, "f32", "gridstride (bf16x6)", 6),
+            _ => (Precision::Full, name, "gridstride", 1),
         };
-        println!(
-            "{name:<8} {:<9} {sizes:>20} {:>27} {rate:>8.3} {:>9} {:>6} {whole:>27} {error:>6.3}",
-            case.name,
-            said(&times),
-            limit.map_or("-".into(), |limit| format!("{limit:.4}")),
-            limit.map_or("-".into(), |limit| format!(
-                "{:.0}%",
-                100.0 * limit / times.median
-            )),
-        );
-        let Times {
-            median,
-            least,
-            most,
-        } = times;
-        self.csv += &format!(
-            "{name},{},{m},{k},{n},{median:.5},{least:.5},{most:.5},{rate:.4}\n",
-            case.name
-        );
-        Ok(())
-    }
-
-    /// The least time in ms that a GPU needs.
-    fn limit<T, C>(&self, case: &Case, peak: f64) -> Option<f64> {
-        if !matches!(self.device.kind(), DeviceKind::Cuda { .. }) {
-            return None;
+        let matmul = MatMul::new().precision(precision);
+        let what = format!("{}, {type_name}", case.shape());
+        let operations = (factor * case.operations()) as u64;
+        let mut matrices = Matrices::<T, C>::random(case)?;
+        let row = |clock, times, error| {
+            let row = Measured::new(&what, clock, times)
+                .program(program)
+                .bytes(case.bytes_in::<T>() + case.bytes_out::<C>())
+                .operations(operations, unit)
+                .error(error);
+            show(&row)
+        };
+        let times = self.time(&matmul, &mut matrices)?;
+        row(Clock::Device, times, matrices.largest_error(&matmul)?)?;
+        if case.whole && self.device.kind() != DeviceKind::Cpu {
+            let Matrices { a, b, c } = &mut matrices;
+            let call = || matmul.matmul_as(&self.device, a.view(), b.view());
+            let (times, found) = time_whole(self.runs.min(7), call)?;
+            *c = found;
+            row(Clock::Call, times, matrices.largest_error(&matmul)?)?;
         }
-        let multiplying = case.operations() / (peak * 1e12);
-        let moving = case.bytes::<T, C>() / (self.args.bandwidth * 1e12);
-        Some(1e3 * multiplying.max(moving))
+        Ok(())
     }
 
     /// The times of calls between matrices in the device's memory.
@@ -374,12 +322,12 @@ impl Bench<'_> {
         &self,
         matmul: &MatMul,
         matrices: &mut Matrices<T, C>,
-    ) -> Result<Times> {
+    ) -> Result<Vec<f64>> {
         let (one, zero) = (num_traits::one(), num_traits::zero());
         if self.device.kind() == DeviceKind::Cpu {
             // Its memory is the host's.
             let Matrices { a, b, c } = matrices;
-            return self.median(|calls| {
+            return self.times(|calls| {
                 let start = Instant::now();
                 for _ in 0..calls {
                     matmul.gemm(&self.device, one, a.view(), b.view(), zero, c.view_mut())?;
@@ -393,7 +341,7 @@ impl Bench<'_> {
         );
         let mut c = matmul.matmul_device_as::<C, T, _, _>(&a, &b)?;
         let (start, end) = (self.device.event()?, self.device.event()?);
-        let times = self.median(|calls| {
+        let times = self.times(|calls| {
             self.device.record(&start)?;
             for _ in 0..calls {
                 matmul.gemm_device(one, &a, &b, zero, &mut c)?;
@@ -405,39 +353,23 @@ impl Bench<'_> {
         Ok(times)
     }
 
-    /// The times of calls from and to the host's memory.
-    fn time_whole<T: Real + ResultIn<C>, C: Number>(
-        &self,
-        matmul: &MatMul,
-        matrices: &mut Matrices<T, C>,
-    ) -> Result<Times> {
-        let Matrices { a, b, c } = matrices;
-        let call = || matmul.matmul_as(&self.device, a.view(), b.view());
-        let (times, found) = time_whole(self.args.runs, call)?;
-        *c = found;
-        Ok(times)
-    }
-
     /// The times of a call, where `run` makes so many of them and tells how long they took in ms.
-    fn median(&self, mut run: impl FnMut(u32) -> Result<f64>) -> Result<Times> {
+    fn times(&self, mut run: impl FnMut(u32) -> Result<f64>) -> Result<Vec<f64>> {
         // The first call loads kernels, the second tells how many take a millisecond.
         run(1)?;
-        let calls = (1.0 / run(1)?).clamp(1.0, 100.0) as u32;
+        let once = run(1)?;
+        let calls = (1.0 / once).clamp(1.0, 100.0) as u32;
         let mut busy = 0.0;
         while self.device.kind() != DeviceKind::Cpu && busy < WARM_UP {
             busy += run(calls)?;
         }
-        let times = (0..self.args.runs).map(|_| Ok(run(calls)? / f64::from(calls)));
-        Ok(Times::of(times.collect::<Result<_>>()?))
+        let runs = if once > 20.0 {
+            self.runs.min(7)
+        } else {
+            self.runs
+        };
+        (0..runs)
+            .map(|_| Ok(run(calls)? / f64::from(calls)))
+            .collect()
     }
-}
-
-/// Times in milliseconds, of microseconds and of seconds alike.
-fn said(times: &Times) -> String {
-    let Times {
-        median,
-        least,
-        most,
-    } = times;
-    format!("{median:.4} ({least:.4}-{most:.4})")
 }

@@ -2,20 +2,20 @@
 //!
 //!     cargo bench -p gridstride_benches --bench matmul_cpu
 //!
-//! Times are medians of whole calls by the clock, with the least and the most, in milliseconds; both are
-//! called in turns. GFLOP/s count a multiplication and an addition for each product of two numbers.
-//! `RAYON_NUM_THREADS` limits the number of cores. `dot` has one thread, and for numbers of 16 bits no
-//! vector instructions: there it gets their values as `f32`, converted before the clock starts.
+//! By the clock, of whole calls; both are called in turns. `RAYON_NUM_THREADS` limits the number of cores. `dot` has one
+//! thread, and for numbers of 16 bits no vector instructions: there it gets their values as `f32`, converted before the
+//! clock starts. The error is the largest of a number of the product, of factors in [−1, 1).
 
 mod common;
 
 use std::time::Instant;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{Random, Times};
+use common::{Clock, Measured, Unit, grouped, largest, random, show};
 use gridstride::Device;
-use gridstride::Real;
 use gridstride::matmul::{Scalar, matmul};
+use gridstride::{Number, Real};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, LinalgScalar};
 
@@ -94,11 +94,9 @@ timed!(f64, f64, |x| x, |x| x);
 timed!(f16, f32, f16::from_f64, f16::to_f32);
 timed!(bf16, f32, bf16::from_f64, bf16::to_f32);
 
-fn main() -> gridstride::Result<()> {
+fn main() -> Result<()> {
     let args = Args::parse();
-    println!("{} threads", rayon::current_num_threads());
-    println!("| product | m × k × n | type | gridstride, ms | GFLOP/s | `dot`, ms | GFLOP/s |");
-    println!("|---|---|---|--:|--:|--:|--:|");
+    println!("{}", Device::cpu().info());
     for case in CASES.iter().filter(|case| case.name.contains(&args.only)) {
         time::<f32>(case, args.runs)?;
         time::<f64>(case, args.runs)?;
@@ -108,19 +106,22 @@ fn main() -> gridstride::Result<()> {
     Ok(())
 }
 
-fn time<T: Timed>(case: &Case, runs: usize) -> gridstride::Result<()> {
-    let Case { name, m, k, n, .. } = *case;
-    let mut random = Random(1);
-    let mut number = || T::of(2.0 * random.uniform() - 1.0);
-    let a = match case.transposed {
-        true => Array2::from_shape_simple_fn((k, m), &mut number).reversed_axes(),
-        false => Array2::from_shape_simple_fn((m, k), &mut number),
+fn time<T: Timed>(case: &Case, runs: usize) -> Result<()> {
+    let Case { m, k, n, .. } = *case;
+    let matrix = |seed, shape: (usize, usize)| {
+        let number = |random: &mut common::Random| T::of(2.0 * random.uniform() - 1.0);
+        let numbers = random(seed, shape.0 * shape.1, number);
+        Array2::from_shape_vec(shape, numbers).expect("whole rows")
     };
-    let b = Array2::from_shape_simple_fn((k, n), number);
+    let a = match case.transposed {
+        true => matrix(1, (k, m)).reversed_axes(),
+        false => matrix(1, (m, k)),
+    };
+    let b = matrix(2, (k, n));
     let (a_sums, b_sums) = (a.map(|x| x.sum()), b.map(|x| x.sum()));
     let device = Device::cpu();
     let ours = || matmul(&device, a.view(), b.view());
-    check::<T>(a_sums.view(), b_sums.view(), ours()?.view());
+    let error = check::<T>(a_sums.view(), b_sums.view(), ours()?.view());
     let (mut times, mut times_of_dot) = (Vec::new(), Vec::new());
     for run in 0..=runs {
         let start = Instant::now();
@@ -134,28 +135,40 @@ fn time<T: Timed>(case: &Case, runs: usize) -> gridstride::Result<()> {
             times_of_dot.push((end - between).as_secs_f64() * 1e3);
         }
     }
-    let operations = 2.0 * m as f64 * k as f64 * n as f64;
-    let rate = |times: &Times| operations / times.median * 1e-6;
-    let (times, times_of_dot) = (Times::of(times), Times::of(times_of_dot));
-    println!(
-        "| {name} | {m} × {k} × {n} | {} | {times} | {:.1} | {times_of_dot} | {:.1} |",
-        T::NAME,
-        rate(&times),
-        rate(&times_of_dot),
-    );
-    Ok(())
+    let shape = match m == k && k == n {
+        true => format!("{m}³"),
+        false => [m, k, n].map(grouped).join(" × "),
+    };
+    let columns = if case.transposed { ", by columns" } else { "" };
+    let unit = match T::Sum::NAME {
+        "f64" => Unit::F64,
+        _ => Unit::F32,
+    };
+    let row = |times| {
+        Measured::new(format!("{shape}{columns}, {}", T::NAME), Clock::Call, times)
+            .operations((2 * m * k * n) as u64, unit)
+    };
+    show(&row(times).error(error))?;
+    Ok(show(&row(times_of_dot).program("ndarray (dot)"))?)
 }
 
-/// The result against `dot` in `f64`: no sum may be farther from it than γ_k · |a| · |b| of either.
-fn check<T: Timed>(a: ArrayView2<T::Sum>, b: ArrayView2<T::Sum>, result: ArrayView2<T::Sum>) {
+/// The largest error of the result against `dot` in `f64`: no sum may be farther from it than γ_k · |a| · |b| of either.
+fn check<T: Timed>(
+    a: ArrayView2<T::Sum>,
+    b: ArrayView2<T::Sum>,
+    result: ArrayView2<T::Sum>,
+) -> f64 {
     let (a, b) = (a.map(|&x| x.into()), b.map(|&x| x.into()));
     let exact: Array2<f64> = a.dot(&b);
     let size = a.map(|x: &f64| x.abs()).dot(&b.map(|x: &f64| x.abs()));
     let roundings = (a.ncols() + 2) as f64;
     let gamma = |u: f64| roundings * u / (1.0 - roundings * u);
     let bound = gamma(T::Sum::UNIT_ROUNDOFF) + 2.0 * gamma(f64::EPSILON / 2.0);
-    for ((&result, exact), size) in result.iter().zip(&exact).zip(&size) {
+    let numbers = result.iter().zip(&exact).zip(&size);
+    let errors = numbers.map(|((&result, exact), size)| {
         let error = (result.into() - exact).abs();
         assert!(error <= bound * size, "{} is {error:e} off", T::NAME);
-    }
+        error
+    });
+    largest(errors)
 }

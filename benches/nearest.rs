@@ -3,20 +3,20 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench nearest -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events, with the least and the most. `limit` is
-//! the time of a difference and a fused multiplication and addition for each pair of numbers, at the
-//! clock that the options name, that of an H100 SXM by default. `error` is the largest relative
-//! error of the distances of the sampled queries, and `bound` the one that is promised: their k
-//! distances are compared in order with those of all rows, which the program sorts.
+//! By the device's events, or by the clock on the CPU. The error is the largest relative error of the distances of the
+//! sampled queries, which has to be within the bound that is promised: their k distances are compared in order with those
+//! of all rows, which the program sorts.
 
 mod common;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{DeviceName, Random, largest, time};
+use common::{Clock, DeviceName, Measured, Random, Unit, grouped, largest, random, show, time};
+use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, Distances, Nearest};
-use gridstride::{Device, Result};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
+use rayon::prelude::*;
 
 #[derive(Parser)]
 struct Args {
@@ -36,18 +36,12 @@ struct Args {
     /// Nearest rows of each query.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1000])]
     k: Vec<usize>,
+    /// Types to take.
+    #[arg(long, value_delimiter = ',', default_value = "f32,f64")]
+    types: Vec<String>,
     /// Timed runs, after a first one that is not.
-    #[arg(long, default_value_t = 5, value_parser = common::at_least_one)]
+    #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
-    /// Clock of the GPU in GHz, for the limit.
-    #[arg(long, default_value_t = 1.98)]
-    clock: f64,
-    /// Additions or fused multiplications in `f32` that a multiprocessor begins in a cycle.
-    #[arg(long, default_value_t = 128.0)]
-    singles: f64,
-    /// The same in `f64`.
-    #[arg(long, default_value_t = 64.0)]
-    doubles: f64,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -63,41 +57,35 @@ fn main() -> Result<()> {
     };
     let (queries, rows) = (args.queries.unwrap_or(queries), args.rows.unwrap_or(rows));
     println!("{}", device.info());
-    println!(
-        "{queries} queries, {rows} rows of {} numbers; limits for {} GHz",
-        args.dim, args.clock
-    );
-    println!(
-        "{:>4} {:>5} {:>26} {:>9} {:>6} {:>10} {:>9} {:>9}",
-        "type", "k", "ms", "limit", "share", "pairs/s", "error", "bound"
-    );
-    measure::<f32>(&args, &device, queries, rows, args.singles, -24)?;
-    measure::<f64>(&args, &device, queries, rows, args.doubles, -53)
+    for name in &args.types {
+        match name.as_str() {
+            "f32" => measure::<f32>(&args, &device, queries, rows, Unit::F32, -24)?,
+            "f64" => measure::<f64>(&args, &device, queries, rows, Unit::F64, -53)?,
+            _ => anyhow::bail!("there is no type {name}"),
+        }
+    }
+    Ok(())
 }
 
-/// `per_cycle` is what a multiprocessor begins in a cycle, and 2 to the power of `roundoff` the unit
-/// roundoff.
+/// 2 to the power of `roundoff` is the unit roundoff.
 fn measure<T: Component>(
     args: &Args,
     device: &Device,
     queries: usize,
     rows: usize,
-    per_cycle: f64,
+    unit: Unit,
     roundoff: i32,
 ) -> Result<()> {
-    let (queries, database) = (
-        random::<T>(queries, args.dim, 1),
-        random::<T>(rows, args.dim, 2),
-    );
-    let there = (device.upload(&queries)?, device.upload(&database)?);
-    let pairs = (queries.nrows() * rows) as f64;
-    let limit = match device.kind() {
-        DeviceKind::Cuda { .. } => {
-            let per_second = per_cycle * device.info().processors as f64 * args.clock * 1e9;
-            Some(1e3 * 2.0 * pairs * args.dim as f64 / per_second)
-        }
-        _ => None,
+    let of = format!("{} queries in {} rows", grouped(queries), grouped(rows));
+    let matrix = |rows, seed| {
+        let number = |random: &mut Random| T::from_f64(random.uniform() - 0.5);
+        let numbers = random(seed, rows * args.dim, number);
+        Array2::from_shape_vec((rows, args.dim), numbers).expect("whole rows")
     };
+    let (queries, database) = (matrix(queries, 1), matrix(rows, 2));
+    let there = (device.upload(&queries)?, device.upload(&database)?);
+    // A difference takes the place of a multiply-add: 4 operations for each pair of numbers.
+    let operations = 4 * queries.len() * rows;
     for &k in args.k.iter().filter(|&&k| k <= rows) {
         let call = || Distances::new().nearest_device(&there.0, &there.1, k);
         let (times, found) = time(device, args.runs, &call)?;
@@ -105,15 +93,15 @@ fn measure<T: Component>(
         let roundings = (args.dim + 4) as f64;
         let bound = roundings * (f64::from(roundoff).exp2() * 1.01 + 2f64.powi(-53));
         let error = largest_error(&queries, &database, &found.download()?, k);
-        let ms = times.median;
-        println!(
-            "{:>4} {k:>5} {:>26} {:>9} {:>6} {:>10.2e} {error:>9.1e} {bound:>9.1e}",
-            T::NAME,
-            times.to_string(),
-            limit.map_or("-".into(), |limit| format!("{limit:.1}")),
-            limit.map_or("-".into(), |limit| format!("{:.0}%", 100.0 * limit / ms)),
-            pairs / ms * 1e3,
-        );
+        let case = format!("{of}, k = {k}, {}", T::NAME);
+        let row = match device.kind() {
+            DeviceKind::Cpu => Measured::new(case, Clock::Call, times),
+            // An index and a distance for each of the nearest.
+            _ => Measured::new(case, Clock::Device, times).bytes(
+                (queries.len() + database.len()) * size_of::<T>() + 16 * k * queries.nrows(),
+            ),
+        };
+        show(&row.operations(operations as u64, unit).error(error))?;
         assert!(error <= bound, "the nearest rows are wrong");
     }
     Ok(())
@@ -131,7 +119,7 @@ fn largest_error<T: Component>(
     let mut errors = Vec::new();
     for _ in 0..3 {
         let query = random.below(queries.nrows());
-        let exact: Vec<f64> = (database.outer_iter())
+        let exact: Vec<f64> = (database.axis_iter(Axis(0)).into_par_iter())
             .map(|row| {
                 let pairs = row.into_iter().zip(queries.row(query));
                 let sum: f64 = pairs.map(|(a, b)| (a.to_f64() - b.to_f64()).powi(2)).sum();
@@ -139,7 +127,7 @@ fn largest_error<T: Component>(
             })
             .collect();
         let mut order = exact.clone();
-        order.sort_by(f64::total_cmp);
+        order.par_sort_unstable_by(f64::total_cmp);
         for place in 0..k {
             let distance = found.distances[[query, place]];
             let own = exact[found.indices[[query, place]] as usize];
@@ -149,9 +137,4 @@ fn largest_error<T: Component>(
         }
     }
     largest(errors)
-}
-
-fn random<T: Component>(rows: usize, dim: usize, seed: u64) -> Array2<T> {
-    let mut random = Random(seed);
-    Array2::from_shape_simple_fn((rows, dim), || T::from_f64(random.uniform() - 0.5))
 }

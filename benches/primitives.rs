@@ -2,19 +2,20 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench primitives -- --device cuda
 //!
-//! Milliseconds of whole calls by the device's events, medians with the least and the most; the calls also allocate what
-//! they need. The keys are the same for each run, and results are compared with the only stable order.
-//! benches/peers/primitives_cub.cu has CUB's sort of the same keys and values.
+//! By the device's events; the calls also allocate what they need. The keys are the same for each run, and results are
+//! compared with the only stable order. benches/peers/primitives_cub.cu has CUB's sort of the same keys and values.
 
 mod common;
 
 use std::time::Instant;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{DeviceName, Random, Times};
+use common::{Clock, DeviceName, Measured, Random, grouped, random, show};
+use gridstride::Device;
 use gridstride::device::{DeviceKind, Event};
 use gridstride::primitives::{sort_keys, sort_pairs};
-use gridstride::{Device, Result};
+use rayon::prelude::*;
 
 #[derive(Parser)]
 struct Args {
@@ -45,10 +46,6 @@ fn main() -> Result<()> {
     });
     let device = args.device.open()?;
     println!("{}", device.info());
-    println!(
-        "{:<6} {:>10} {:>5} {:>24} {:>12}",
-        "", "keys", "bits", "ms", "10⁹ keys/s"
-    );
     for (divisor, bits) in SORTS {
         measure(&device, args.runs, (all / divisor).max(1), bits)?;
     }
@@ -56,12 +53,15 @@ fn main() -> Result<()> {
 }
 
 fn measure(device: &Device, runs: usize, count: usize, bits: u32) -> Result<()> {
-    let mut random = Random(1);
     let mut keys = device.pinned::<u64>(count)?;
     let mut values = device.pinned::<u32>(count)?;
-    for (i, (key, value)) in keys.iter_mut().zip(values.iter_mut()).enumerate() {
-        (*key, *value) = (random.next(), i as u32);
-    }
+    keys.copy_from_slice(&random(1, count, Random::next));
+    let places = values.par_iter_mut().enumerate();
+    places.for_each(|(i, value)| *value = i as u32);
+    let row = |what, size: usize, times| {
+        let case = format!("{} {what} by {bits} bits", grouped(count));
+        show(&Measured::new(case, Clock::Device, times).bytes(2 * size * count))
+    };
     let mask = u64::MAX >> (u64::BITS - bits);
 
     let mut sorted = device.alloc(count)?;
@@ -72,7 +72,7 @@ fn measure(device: &Device, runs: usize, count: usize, bits: u32) -> Result<()> 
         sorted = sort_keys(unsorted, 0..bits)?;
         begin.elapsed()
     })?;
-    show("keys", count, bits, times);
+    row("keys", 8, times)?;
     let keys_alone = sorted.to_vec()?;
 
     let mut moved = device.alloc(count)?;
@@ -85,9 +85,9 @@ fn measure(device: &Device, runs: usize, count: usize, bits: u32) -> Result<()> 
         (sorted, moved) = sort_pairs(unsorted, unmoved, 0..bits)?;
         begin.elapsed()
     })?;
-    show("pairs", count, bits, times);
+    row("pairs", 12, times)?;
     let (sorted, moved) = (sorted.to_vec()?, moved.to_vec()?);
-    let mut pairs = sorted.iter().zip(&moved);
+    let pairs = sorted.par_iter().zip(&moved);
     assert!(
         pairs.all(|(key, &value)| keys[value as usize] == *key),
         "values are not with their keys"
@@ -106,10 +106,9 @@ fn measure(device: &Device, runs: usize, count: usize, bits: u32) -> Result<()> 
 }
 
 /// Milliseconds of all runs but the first.
-fn time(runs: usize, mut run: impl FnMut() -> Result<f64>) -> Result<Times> {
+fn time(runs: usize, mut run: impl FnMut() -> Result<f64>) -> Result<Vec<f64>> {
     run()?;
-    let times = (0..runs).map(|_| run()).collect::<Result<_>>()?;
-    Ok(Times::of(times))
+    (0..runs).map(|_| run()).collect()
 }
 
 /// Where a measurement begins: an event on a GPU, the clock's time on the CPU.
@@ -133,10 +132,4 @@ impl<'a> Begin<'a> {
         };
         Ok(elapsed.as_secs_f64() * 1e3)
     }
-}
-
-fn show(name: &str, count: usize, bits: u32, times: Times) {
-    let rate = count as f64 / times.median * 1e-6;
-    let times = format!("{:.4} ({:.3}-{:.3})", times.median, times.least, times.most);
-    println!("{name:<6} {count:>10} {bits:>5} {times:>24} {rate:>12.2}");
 }

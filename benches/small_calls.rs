@@ -2,17 +2,18 @@
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench small_calls -- --device cuda
 //!
-//! Microseconds by the host's clock, medians of runs. `in a row`: each of so many calls that are made one after the
-//! other, up to the end of the last. `alone`: a call and the wait for its result. `replayed`: as `in a row`, but each
-//! call is the launch of a graph that has recorded it; calls that wait for the device cannot be recorded. The results
-//! of calls and of graphs are compared with the plain references.
+//! By the host's clock. `in a row`: each of so many calls that are made one after the other, up to the end of the last.
+//! `alone`: a call and the wait for its result. `replayed`: as `in a row`, but each call is the launch of a graph that has
+//! recorded it; calls that wait for the device cannot be recorded. The results of calls and of graphs are compared with the
+//! plain references.
 
 mod common;
 
 use std::time::Instant;
 
+use anyhow::Result;
 use clap::Parser;
-use common::{DeviceName, Random};
+use common::{Clock, DeviceName, Measured, Random, show};
 use gridstride::box_overlap::BoxOverlap;
 use gridstride::distances::{Distances, Metric};
 use gridstride::edit_distance::EditDistance;
@@ -21,7 +22,7 @@ use gridstride::sequences::Sequences;
 use gridstride::tensor_sketch::{Tables, TensorSketch};
 use gridstride::time_series::{Method, TimeBuckets};
 use gridstride::{
-    Device, Result, box_overlap, distances, edit_distance, matmul, tensor_sketch, time_series,
+    Device, box_overlap, distances, edit_distance, matmul, tensor_sketch, time_series,
 };
 use ndarray::{Array, Array1, Array2, Dimension};
 
@@ -97,21 +98,26 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Microseconds for each of `calls` calls.
-    fn in_a_row(&self, calls: usize, call: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-        self.device.synchronize()?;
-        let start = Instant::now();
-        for _ in 0..calls {
-            call()?;
+    /// Times runs of so many calls, and shows the times of one.
+    fn row(
+        &self,
+        case: &str,
+        [runs, calls]: [usize; 2],
+        call: &mut dyn FnMut() -> gridstride::Result<()>,
+    ) -> Result<()> {
+        let mut times = Vec::new();
+        for run in 0..=runs {
+            self.device.synchronize()?;
+            let start = Instant::now();
+            for _ in 0..calls {
+                call()?;
+            }
+            self.device.synchronize()?;
+            if run > 0 {
+                times.push(start.elapsed().as_secs_f64() * 1e3 / calls as f64);
+            }
         }
-        self.device.synchronize()?;
-        Ok(start.elapsed().as_secs_f64() * 1e6 / calls as f64)
-    }
-
-    fn median(&self, runs: usize, mut time: impl FnMut() -> Result<f64>) -> Result<f64> {
-        time()?;
-        let times: Result<Vec<_>> = (0..runs).map(|_| time()).collect();
-        Ok(common::Times::of(times?).median)
+        Ok(show(&Measured::new(case, Clock::Call, times))?)
     }
 
     /// Measures `call`, and downloads its results by `fetch`, which have to be near `expected`.
@@ -119,23 +125,19 @@ impl Bench<'_> {
         &self,
         name: &str,
         expected: &Array<f64, D>,
-        mut call: impl FnMut() -> Result<R>,
-        fetch: impl Fn(R) -> Result<Array<f64, D>>,
+        mut call: impl FnMut() -> gridstride::Result<R>,
+        fetch: impl Fn(R) -> gridstride::Result<Array<f64, D>>,
     ) -> Result<()> {
         check(name, &fetch(call()?)?, expected);
         let mut drop_result = || call().map(drop);
-        let row = self.median(self.runs, || self.in_a_row(self.calls, &mut drop_result))?;
-        let alone = self.median(50 * self.runs, || self.in_a_row(1, &mut drop_result))?;
-        let replayed = match self.device.capture(&mut call) {
-            Ok((mut graph, result)) => {
-                let mut launch = || graph.launch();
-                let time = self.median(self.runs, || self.in_a_row(self.calls, &mut launch))?;
-                check(name, &fetch(result)?, expected);
-                format!("{time:.2}")
-            }
-            Err(_) => "–".to_string(),
-        };
-        println!("| {name} | {row:.2} | {alone:.2} | {replayed} |");
+        let (in_a_row, alone) = ([self.runs, self.calls], [50 * self.runs, 1]);
+        self.row(&format!("{name}, in a row"), in_a_row, &mut drop_result)?;
+        self.row(&format!("{name}, alone"), alone, &mut drop_result)?;
+        if let Ok((mut graph, result)) = self.device.capture(&mut call) {
+            let mut launch = || graph.launch();
+            self.row(&format!("{name}, replayed"), in_a_row, &mut launch)?;
+            check(name, &fetch(result)?, expected);
+        }
         Ok(())
     }
 }
@@ -167,13 +169,13 @@ fn all(data: &Data, bench: &Bench) -> Result<()> {
     ];
     let c = std::cell::RefCell::new(device.upload(&Array2::<f32>::zeros((128, 128)))?);
     bench.measure(
-        "matmul 128³ f32",
+        "product of 128³, f32",
         &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download().map(wide),
     )?;
     bench.measure(
-        "matmul 128³ f32, new C",
+        "product of 128³, f32, new C",
         &expected,
         || product.matmul_device(&a, &b),
         |c| c.download().map(wide),
@@ -183,7 +185,7 @@ fn all(data: &Data, bench: &Bench) -> Result<()> {
         device.upload(&data.halves[1])?,
     ];
     bench.measure(
-        "matmul 128³ bf16",
+        "product of 128³, bf16",
         &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download().map(wide),
@@ -194,7 +196,7 @@ fn all(data: &Data, bench: &Bench) -> Result<()> {
     ];
     let c = std::cell::RefCell::new(device.upload(&Array2::<f64>::zeros((128, 128)))?);
     bench.measure(
-        "matmul 128³ f64",
+        "product of 128³, f64",
         &expected,
         || product.matmul_device_into(&a, &b, &mut c.borrow_mut()),
         |()| c.borrow().download(),
@@ -202,7 +204,7 @@ fn all(data: &Data, bench: &Bench) -> Result<()> {
 
     let rows = device.upload(&data.rows)?;
     bench.measure(
-        "distances 100×100×16",
+        "distances of 100 × 100 rows of 16",
         &distances::reference::distances(data.rows.view(), data.rows.view(), Metric::L2),
         || Distances::new().distances_device(&rows, &rows),
         |distances| distances.download(),
@@ -267,8 +269,6 @@ fn main() -> Result<()> {
     let data = Data::new();
     let device = args.device.open()?;
     println!("{}", device.info());
-    println!("| call | in a row, µs | alone, µs | replayed, µs |");
-    println!("|:--|--:|--:|--:|");
     let bench = Bench {
         device: &device,
         calls: args.calls,

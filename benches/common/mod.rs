@@ -13,6 +13,7 @@ use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Tables};
 use gridstride::{Device, Real};
 use ndarray::Array2;
+use rayon::prelude::*;
 
 /// Parses a number of runs or calls: the median of none does not exist.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
@@ -29,6 +30,20 @@ pub fn show(row: &Measured) -> std::io::Result<()> {
     match std::env::var_os(figures::FILE) {
         Some(path) => row.append(Path::new(&path)),
         None => Ok(()),
+    }
+}
+
+/// A count as rows say it: `10⁸`, `200 000` or `1000`.
+pub fn grouped(count: usize) -> String {
+    const POWERS: [&str; 5] = ["10⁶", "10⁷", "10⁸", "10⁹", "10¹⁰"];
+    let power = (6..).zip(POWERS);
+    if let Some((_, text)) = power.into_iter().find(|&(i, _)| 10usize.pow(i) == count) {
+        return text.to_owned();
+    }
+    match (count / 1000, count % 1000) {
+        (0..10, _) => count.to_string(),
+        (thousands @ 10..1000, rest) => format!("{thousands} {rest:03}"),
+        (thousands, rest) => format!("{} {:03} {rest:03}", thousands / 1000, thousands % 1000),
     }
 }
 
@@ -112,12 +127,28 @@ pub fn check_sketches<T: Entry>(
     );
 }
 
+/// Random elements, each made of one number of the same sequence that one generator gives one after the other.
+pub fn random<T: Send>(
+    seed: u64,
+    count: usize,
+    element: impl Fn(&mut Random) -> T + Sync,
+) -> Vec<T> {
+    let at = |i: usize| {
+        element(&mut Random(
+            seed.wrapping_add(Random::STEP.wrapping_mul(i as u64)),
+        ))
+    };
+    (0..count).into_par_iter().map(at).collect()
+}
+
 /// SplitMix64.
 pub struct Random(pub u64);
 
 impl Random {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(Random::STEP);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

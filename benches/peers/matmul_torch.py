@@ -1,22 +1,20 @@
 """PyTorch's products of matrices, by cuBLAS, on the cases of benches/matmul.rs.
 
 Run with PyTorch on a machine with a GPU:
-    python3 matmul_torch.py [--sizes 128,tall] [--types f32,bf16] [--runs 15] [--csv FILE]
-Each time is a median of runs by CUDA events, with the least and the most, of torch.matmul(…, out=…) between
-matrices in the device's memory; a run makes as many calls one after the other as take about a millisecond, after
-0.2 s of calls that are not timed, as in benches/matmul.rs. f32
-is multiplied as f32, tf32 is f32 with torch.backends.cuda.matmul.allow_tf32. bf16 and f16 are summed up in f32,
-without reductions in the type itself; the product has the type of the matrices.
-`error` is the largest error of the checked rows against float64 as a share of its bound.
+    python3 matmul_torch.py [--sizes 128,tall] [--types f32,bf16] [--runs 15]
+The times, by CUDA events, are those of torch.matmul(…, out=…) between matrices in the device's memory; a run makes as many
+calls one after the other as take about a millisecond, after 0.2 s of calls that are not timed, as in benches/matmul.rs. f32
+is multiplied as f32, tf32 is f32 with torch.backends.cuda.matmul.allow_tf32. bf16 and f16 are summed up in f32, without
+reductions in the type itself; the product has the type of the matrices. The error is the largest of the checked rows against
+float64, of factors in [-1, 1); each has to be within its bound.
 """
 
 import argparse
-import csv
 
 import numpy as np
 import torch
 
-from timing import times_ms
+from timing import grouped, row, times_ms
 
 ALL = ("f32", "f64", "tf32", "bf16", "f16")
 DTYPES = {
@@ -26,6 +24,8 @@ DTYPES = {
     "bf16": torch.bfloat16,
     "f16": torch.float16,
 }
+
+UNITS = {"f32": "f32", "f64": "tensor_f64", "tf32": "tensor_tf32", "bf16": "tensor_half", "f16": "tensor_half"}
 
 # Milliseconds of calls before those that are timed.
 WARM_UP = 200
@@ -63,7 +63,7 @@ def error_factor(name, k):
 
 
 def largest_error(name, a, b, c):
-    """Of at most 16 rows, as a share of the bound; of a batch, those of the matrix in the middle."""
+    """Of at most 16 rows; of a batch, those of the matrix in the middle. Fails if one is beyond its bound."""
     if a.dim() == 3:
         a, b, c = (matrices[len(matrices) // 2] for matrices in (a, b, c))
     rows = torch.from_numpy(np.unique(np.linspace(0, len(a) - 1, 16).astype(int))).cuda()
@@ -75,15 +75,24 @@ def largest_error(name, a, b, c):
         # What is rounded once more is at most so far from 0, and may be subnormal.
         limits = torch.finfo(DTYPES[name])
         bounds += limits.eps / 2 * (exact.abs() + bounds) + limits.tiny * limits.eps / 2
-    return ((c - exact).abs() / bounds).max().item()
+    errors = (c - exact).abs()
+    # So written, NaN fails too.
+    assert (errors <= bounds).all(), "the product is wrong"
+    return errors.max().item()
+
+
+def case_name(case, name):
+    """That of benches/matmul.rs."""
+    batch, m, k, n, _ = case
+    shape = f"{m}³" if m == k == n else " × ".join(map(grouped, (m, k, n)))
+    return f"{shape}, {name}" if batch == 1 else f"{batch} of {shape}, {name}"
 
 
 def arguments():
     parser = argparse.ArgumentParser(description="PyTorch's products of matrices")
     parser.add_argument("--sizes", default=",".join(CASES), help="cases to take, by name")
     parser.add_argument("--types", default=",".join(ALL), help="types to take")
-    parser.add_argument("--runs", type=int, default=15, help="timed runs, after a first one that is not")
-    parser.add_argument("--csv", help="write the times to this file too")
+    parser.add_argument("--runs", type=int, default=15, help="timed runs, at most 7 where one takes over 20 ms")
     return parser.parse_args()
 
 
@@ -92,8 +101,6 @@ def main():
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     print(torch.cuda.get_device_name(0), "torch", torch.__version__, "CUDA", torch.version.cuda)
-    print(f"{'type':<4} {'':<9} {'m × k × n':>22} {'ms':>9} {'least':>9} {'most':>9} {'TFLOP/s':>8} {'error':>6}")
-    lines = []
     for name in args.types.split(","):
         torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
         for size in args.sizes.split(","):
@@ -102,28 +109,22 @@ def main():
                 continue
             a, b, c = random_matrices(CASES[size], DTYPES[name])
             call = lambda: torch.matmul(a, b, out=c)
-            calls = int(min(max(1 / times_ms(call, 1)[0], 1), 100))
+            once = times_ms(call, 1)[0]
+            calls = int(min(max(1 / once, 1), 100))
             busy = 0
             while busy < WARM_UP:
                 busy += calls * times_ms(call, 1, calls)[0]
-            times = times_ms(call, args.runs, calls)
-            ms, least, most = times[len(times) // 2], times[0], times[-1]
-            error = largest_error(name, a, b, c)
-            rate = 2e-9 * batch * m * k * n / ms
-            shape = f"{m} × {k} × {n}" if batch == 1 else f"{batch} · {m} × {k} × {n}"
-            print(
-                f"{name:<4} {size:<9} {shape:>22} {ms:>9.4f} {least:>9.4f} {most:>9.4f} {rate:>8.2f} {error:>6.3f}",
-                flush=True,
+            row(
+                case_name(CASES[size], name),
+                times_ms(call, min(args.runs, 7) if once > 20 else args.runs, calls),
+                program="PyTorch",
+                version=torch.__version__,
+                bytes=sum(matrix.nbytes for matrix in (a, b, c)),
+                operations=2 * batch * m * k * n,
+                unit=UNITS[name],
+                error=largest_error(name, a, b, c),
             )
-            assert error <= 1, "the product is wrong"
-            row = (name, size, m, k, n, f"{ms:.5f}", f"{least:.5f}", f"{most:.5f}", f"{rate:.4f}")
-            lines.append(row)
             del a, b, c
-    if args.csv:
-        with open(args.csv, "w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow("type size m k n ms least most tflops".split())
-            writer.writerows(lines)
 
 
 if __name__ == "__main__":

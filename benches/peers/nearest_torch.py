@@ -2,17 +2,17 @@
 
 Run with PyTorch on a machine with a GPU:  python3 nearest_torch.py [QUERIES [ROWS [DIM]]]
 The database is searched in slices whose distances to all queries have 400 million numbers, and the nearest of all slices are
-merged by another topk. Each time is a median of 3 searches by CUDA events, with the least and the most, with the rows on the
-device. `mm` is cdist with ‖a‖² + ‖b‖² − 2ab by matrix multiplication; `differences` sums squared differences, as gridstride
-does, and searches a hundredth of the queries, since it takes so long. `error` is the largest relative error of the distances of
-three queries, compared with those in float64; `differences` fails if it is larger than its roundings allow.
+merged by another topk. The times are those of searches by CUDA events, with the rows on the device. `mm` is cdist with
+‖a‖² + ‖b‖² − 2ab by matrix multiplication; `differences` sums squared differences, as gridstride does, and searches a hundredth
+of the queries, since it takes so long, and its times are multiplied by a hundred. The error is the largest relative error of
+the distances of three queries, compared with those in float64; `differences` fails if it is larger than its roundings allow.
 """
 
 import sys
 
 import torch
 
-from timing import median, said, times_ms
+from timing import grouped, row, times_ms
 
 RUNS = 3
 IN_A_SLICE = 400_000_000
@@ -61,26 +61,32 @@ def main():
     numbers = [int(text) for text in sys.argv[1:]] + [10_000, 10_000_000, 96][len(sys.argv) - 1 :]
     queries, rows, dim = numbers
     generator = torch.Generator("cuda").manual_seed(1)
-    print(torch.cuda.get_device_name(0), "torch", torch.__version__, f"{queries} queries, {rows} rows of {dim} numbers")
-    print(f"{'mode':<12} {'type':<8} {'queries':>8} {'k':>5} {'ms':>34} {'pairs/s':>10} {'error':>9}")
-    for dtype in (torch.float32, torch.float64):
+    print(torch.cuda.get_device_name(0), "torch", torch.__version__)
+    for kind, dtype in (("f32", torch.float32), ("f64", torch.float64)):
         a, b = (torch.rand(count, dim, dtype=dtype, device="cuda", generator=generator) - 0.5 for count in (queries, rows))
         least = exact(a[:CHECKED], b, min(max(COUNTS), rows))
-        for name, (mode, share) in MODES.items():
-            some = a[: max(1, queries // share)]
+        for name, (mode, divisor) in MODES.items():
+            some = a[: max(1, queries // divisor)]
             for k in COUNTS:
                 found = []
 
                 def search():
                     found[:] = nearest(some, b, k, mode)
 
-                times = times_ms(search, runs=RUNS)
+                share = len(some) / queries
+                times = [time / share for time in times_ms(search, runs=RUNS)]
                 correct = least[: len(some), :k]
                 error = ((found[0][:CHECKED] - correct).abs() / correct).max().item()
                 # So written, NaN fails too.
                 assert name != "differences" or error <= bound(dim, dtype), f"{name}, k = {k}: distances are {error} off"
-                rate = 1e3 * len(some) * rows / median(times)
-                print(f"{name:<12} {str(dtype)[6:]:<8} {len(some):>8} {k:>5} {said(times):>34} {rate:>10.2e} {error:>9.1e}")
+                row(
+                    f"{grouped(queries)} queries in {grouped(rows)} rows, k = {k}, {kind}",
+                    times,
+                    program=f"PyTorch ({name})",
+                    version=torch.__version__,
+                    error=error,
+                    **({"share": share} if share < 1 else {}),
+                )
         del a, b
 
 

@@ -2,26 +2,19 @@
 //
 // Build and run with NVIDIA's compiler on a machine with a GPU:
 //     nvcc -O3 -std=c++17 -arch=native -o /tmp/primitives_cub primitives_cub.cu && /tmp/primitives_cub
-// Each time is a median of 15 runs by CUDA events, from arrays in the device's memory. The memory that CUB needs, and
-// that of the result, is there before.
+// From arrays in the device's memory, by CUDA events. The memory that CUB needs, and that of the result, is there before.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <cub/cub.cuh>
 
-#define CHECK(call)                                                                      \
-    do {                                                                                 \
-        cudaError_t error = (call);                                                      \
-        if (error != cudaSuccess) {                                                      \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
-            std::exit(1);                                                                \
-        }                                                                                \
-    } while (0)
+#include "timing.cuh"
 
 // SplitMix64.
 uint64_t next(uint64_t& state) {
@@ -31,33 +24,8 @@ uint64_t next(uint64_t& state) {
     return z ^ (z >> 31);
 }
 
-template <typename T>
-T* on_device(size_t count) {
-    T* memory;
-    CHECK(cudaMalloc(&memory, count * sizeof(T)));
-    return memory;
-}
-
-template <typename Work>
-void time_it(const char* name, int count, int bits, Work work) {
-    cudaEvent_t start, end;
-    CHECK(cudaEventCreate(&start));
-    CHECK(cudaEventCreate(&end));
-    std::vector<float> times;
-    for (int run = 0; run <= 15; run++) {
-        CHECK(cudaEventRecord(start));
-        CHECK(work());
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float milliseconds;
-        CHECK(cudaEventElapsedTime(&milliseconds, start, end));
-        if (run > 0) times.push_back(milliseconds);
-    }
-    std::sort(times.begin(), times.end());
-    std::printf("%-6s %10d %5d %10.4f ms (%.4f to %.4f)\n", name, count, bits, times[7], times.front(), times.back());
-}
-
-void sort(int count, int bits) {
+// `number` is the count as the rows' names say it.
+void sort(int count, const std::string& number, int bits) {
     std::vector<uint64_t> keys(count);
     std::vector<uint32_t> values(count);
     uint64_t state = 1;
@@ -78,12 +46,13 @@ void sort(int count, int bits) {
     CHECK(sort_pairs(nullptr, more));
     bytes = std::max(bytes, more);
     void* memory = on_device<char>(bytes);
+    const auto by = " by " + std::to_string(bits) + " bits";
     std::vector<uint64_t> keys_alone(count), sorted(count);
     std::vector<uint32_t> moved(count);
-    time_it("keys", count, bits, [&] { return sort_keys(memory, bytes); });
+    row(number + " keys" + by, "CUB", times_ms([&] { return sort_keys(memory, bytes); }), 16ull * count);
     CHECK(cudaMemcpy(keys_alone.data(), to, count * 8ull, cudaMemcpyDeviceToHost));
     CHECK(cudaMemset(to, 0, count * 8ull));
-    time_it("pairs", count, bits, [&] { return sort_pairs(memory, bytes); });
+    row(number + " pairs" + by, "CUB", times_ms([&] { return sort_pairs(memory, bytes); }), 24ull * count);
 
     CHECK(cudaMemcpy(sorted.data(), to, count * 8ull, cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(moved.data(), values_to, count * 4ull, cudaMemcpyDeviceToHost));
@@ -102,9 +71,8 @@ void sort(int count, int bits) {
 }
 
 int main() {
-    std::printf("%-6s %10s %5s %13s\n", "", "keys", "bits", "CUB");
-    sort(100'000'000, 64);
-    sort(100'000'000, 32);
-    sort(1'000'000, 64);
-    sort(400'000, 48);
+    sort(100'000'000, "10⁸", 64);
+    sort(100'000'000, "10⁸", 32);
+    sort(1'000'000, "10⁶", 64);
+    sort(400'000, "400 000", 48);
 }

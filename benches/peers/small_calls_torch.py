@@ -2,8 +2,8 @@
 
 Run with PyTorch on a machine with a GPU:
     python3 small_calls_torch.py [--calls 1000] [--runs 15]
-Microseconds by the host's clock, medians of runs, of arrays in the device's memory. `in a row`: each of so many calls
-that are made one after the other, up to the end of the last. `alone`: a call and the wait for its result.
+By the host's clock, of arrays in the device's memory. `in a row`: each of so many calls that are made one after the other,
+up to the end of the last. `alone`: a call and the wait for its result. `replayed`: as `in a row`, by a graph.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from timing import median
+from timing import row
 
 
 def pairs(set1, set2):
@@ -32,12 +32,12 @@ def cases():
     for name, dtype in [("f32", torch.float32), ("f64", torch.float64), ("bf16", torch.bfloat16)]:
         a, b = (torch.rand((128, 128), dtype=dtype, device="cuda") for _ in range(2))
         c = torch.empty((128, 128), dtype=dtype, device="cuda")
-        yield f"matmul 128³ {name}", lambda a=a, b=b, c=c: torch.matmul(a, b, out=c)
+        yield f"product of 128³, {name}", lambda a=a, b=b, c=c: torch.matmul(a, b, out=c)
         if dtype == torch.float32:
             assert torch.allclose(torch.matmul(a, b), (a.double() @ b.double()).float(), rtol=1e-4)
-            yield f"matmul 128³ {name}, new C", lambda a=a, b=b: torch.matmul(a, b)
+            yield f"product of 128³, {name}, new C", lambda a=a, b=b: torch.matmul(a, b)
     rows = torch.rand((100, 16), device="cuda")
-    yield "distances 100×100×16", lambda: torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist")
+    yield "distances of 100 × 100 rows of 16", lambda: torch.cdist(rows, rows, compute_mode="donot_use_mm_for_euclid_dist")
     timestamps = 1_600_000_000 + 5 * torch.arange(1000, device="cuda", dtype=torch.int64)
     values = torch.rand(1000, device="cuda", dtype=torch.float64)
     yield "mean of 1000 points", lambda: means(timestamps, values)
@@ -47,12 +47,13 @@ def cases():
 
 
 def in_a_row(call, calls):
+    """Milliseconds of each call."""
     torch.cuda.synchronize()
     start = time.perf_counter()
     for _ in range(calls):
         call()
     torch.cuda.synchronize()
-    return (time.perf_counter() - start) * 1e6 / calls
+    return (time.perf_counter() - start) * 1e3 / calls
 
 
 def graph(call):
@@ -76,15 +77,15 @@ def main():
     parser.add_argument("--runs", type=int, default=15)
     args = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
-    print("| call | in a row, µs | alone, µs | replayed, µs |")
-    print("|:--|--:|--:|--:|")
     for name, call in cases():
-        in_a_row(call, 50)
-        row = median([in_a_row(call, args.calls) for _ in range(args.runs)])
-        alone = median([in_a_row(call, 1) for _ in range(50 * args.runs)])
-        replay = graph(call) if "matmul" in name or "distances" in name else None
-        replayed = f"{median([in_a_row(replay, args.calls) for _ in range(args.runs)]):.2f}" if replay else "–"
-        print(f"| {name} | {row:.2f} | {alone:.2f} | {replayed} |", flush=True)
+        replay = graph(call) if "product" in name or "distances" in name else None
+        ways = [("in a row", call, args.runs, args.calls), ("alone", call, 50 * args.runs, 1)]
+        if replay:
+            ways.append(("replayed", replay, args.runs, args.calls))
+        for way, work, runs, calls in ways:
+            in_a_row(work, 50)
+            times = [in_a_row(work, calls) for _ in range(runs)]
+            row(f"{name}, {way}", times, program="PyTorch", version=torch.__version__, clock="call")
 
 
 if __name__ == "__main__":

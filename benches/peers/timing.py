@@ -44,6 +44,12 @@ def median(times):
     return sorted(times)[len(times) // 2]
 
 
+def grouped(count):
+    """A count as rows say it: 10⁸, 200 000 or 1000."""
+    powers = {10**power: f"10{text}" for power, text in zip(range(6, 11), ("⁶", "⁷", "⁸", "⁹", "¹⁰"))}
+    return powers.get(count, str(count) if count < 10_000 else f"{count:,}".replace(",", " "))
+
+
 def row(case, times, program, version=None, clock="device", **facts):
     """Prints a row, and appends it to the file that `cargo xtask bench` names: see crates/figures.
 

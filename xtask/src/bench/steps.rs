@@ -40,7 +40,7 @@ python3 benches/peers/small_calls_torch.py
 ## devices [matmul tensor_sketch box_overlap primitives time_series]: Several GPUs, and little memory
 benches/devices --device cuda
 ## crossover [matmul tensor_sketch edit_distance distances box_overlap primitives time_series]: When a GPU pays
-benches/crossover --device cuda --csv docs/benchmarks/crossover.csv
+benches/crossover --device cuda
 ## primitives [primitives]: Radix sort
 benches/primitives --device cuda
 nvcc -O3 -std=c++17 -arch=native -o target/bench/primitives_cub benches/peers/primitives_cub.cu
@@ -88,16 +88,16 @@ python3 benches/random_sequences.py target/bench/one.fa 100000000 1
 benches/distances --device cuda
 python3 benches/peers/distances_torch.py
 ## nearest [distances]: Nearest rows
-benches/nearest --device cuda
+benches/nearest --device cuda --runs 3
 benches/nearest --device cuda --rows 1000000
 python3 benches/peers/nearest_torch.py 10000 1000000
-python3 benches/peers/nearest_faiss.py 1000 1000000
+python3 benches/peers/nearest_faiss.py 10000 1000000
 ## edit_distance [edit_distance]: Edit distance
 benches/edit_distance --device cuda --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
 ## matmul [matmul]: Matrix multiplication
-benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
-python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
+benches/matmul --device cuda
+python3 benches/peers/matmul_torch.py
 benches/matmul --device cuda --types bf16x6
 benches/matmul --device cuda --casts
 ## time_series [time_series primitives]: Time series
@@ -191,6 +191,9 @@ python3 python/benches/labels.py
 ## edit_distance_cpu [edit_distance]: Edit distance on the CPU
 benches/edit_distance --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
+## nearest_cpu [distances]: Nearest rows on the CPU
+benches/nearest --device cpu --queries 2000 --k 10 --types f32
+python3 benches/peers/nearest_sklearn.py
 ## matmul_cpu [matmul]: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
 ## time_series_cpu [time_series primitives]: Time series on the CPU
