@@ -108,7 +108,7 @@ python3 benches/peers/time_series_torch.py
 nvcc -O3 -std=c++17 -arch=native -o target/bench/time_series_cub benches/peers/time_series_cub.cu
 target/bench/time_series_cub
 ## time_series_buckets [time_series primitives]: Time series: how the length of buckets counts
-benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
+benches/time_series --device cuda --sweep
 ## time_series_files [time_series primitives]: Time series: a file of 100 million lines
 bin/gridstride time-series --generate 100000000 --force --out target/bench/points.csv
 3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv
