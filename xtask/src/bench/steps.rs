@@ -118,7 +118,7 @@ python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/be
 benches/box_overlap --device cuda
 python3 benches/peers/box_overlap_torch.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
 ## box_overlap_sizes [box_overlap primitives]: Box overlap: how the number of boxes counts
-benches/box_overlap --device cuda --sweep 20000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cuda.csv
+benches/box_overlap --device cuda --sweep 20000000 --algorithms auto,brute --runs 7
 ## box_overlap_kinds [box_overlap primitives]: Box overlap: other boxes
 benches/box_overlap --device cuda --rows 800000 --kinds equal
 benches/box_overlap --device cuda --rows 500000 --kinds dense
@@ -201,9 +201,9 @@ benches/box_overlap_cpu --rows 200000
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_strtree.py target/bench/boxes
 ## box_overlap_cpu_sizes [box_overlap primitives]: Box overlap on the CPU: how the number of boxes counts
-benches/box_overlap --sweep 2000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cpu.csv
+benches/box_overlap --sweep 2000000 --algorithms auto,brute --runs 7
 benches/box_overlap --sweep 2000000 --write target/bench/sizes
-python3 benches/peers/box_overlap_strtree.py target/bench/sizes --csv > docs/benchmarks/box_overlap_strtree.csv
+python3 benches/peers/box_overlap_strtree.py target/bench/sizes
 ";
 
 /// The parsed [`TEXT`].
