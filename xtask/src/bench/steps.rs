@@ -51,8 +51,8 @@ benches/tensor_sketch --device cuda --form direct
 benches/tensor_sketch --device cuda --sequences 1
 python3 benches/peers/tensor_sketch_numba.py
 ## tensor_sketch_longest [tensor_sketch]: Tensor sketch: how the longest sequence counts
-benches/tensor_sketch --device cuda --sweep --csv docs/benchmarks/tensor_sketch_longest.csv
-python3 benches/peers/tensor_sketch_numba.py --sweep --csv docs/benchmarks/tensor_sketch_longest_numba.csv
+benches/tensor_sketch --device cuda --runs 3 --sweep
+python3 benches/peers/tensor_sketch_numba.py --sweep
 ## tensor_sketch_shapes [tensor_sketch]: Tensor sketch: other shapes
 benches/tensor_sketch --device cuda --runs 5 --tuple 1
 benches/tensor_sketch --device cuda --runs 5 --tuple 2
