@@ -1,13 +1,11 @@
-//! Times the search for overlapping boxes, from boxes in the device's memory to compressed rows there.
+//! Times the search for overlapping boxes: by events from boxes in the device's memory to compressed rows there (by the clock
+//! on the CPU), and whole calls from views of the host to compressed rows there, with all copies.
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench box_overlap -- --device cuda
 //!
-//! A row has the times of all algorithms, in milliseconds: medians of whole calls by the device's events, with the least
-//! and the most. The tree is built within each call. `loss` is how many times as long `auto` takes as the faster of the
-//! other two. `whole` is the clock's time from views of the host to compressed rows there, with all
-//! copies. Results of the algorithms are compared, and some rows with nested loops; with `--sweep` sizes from 10³ on are
-//! measured instead, and written as CSV for the plot. `--write DIR` writes the boxes as NPY files for the programs in
-//! benches/peers, those of a sweep to a folder for each size.
+//! Each algorithm is a program; `gridstride` chooses one by itself. The tree is built within each call. Results of the
+//! algorithms are compared, and some rows with nested loops. `--sweep` measures sizes from 10³ on instead. `--write DIR`
+//! writes the boxes as NPY files for the programs in benches/peers, those of a sweep to a folder for each size.
 
 mod common;
 
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{DeviceName, Times, time, time_whole};
+use common::{Clock, DeviceName, Measured, show, time, time_whole};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps, overlaps, reference};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
@@ -42,7 +40,7 @@ struct Args {
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
-    /// Measures sizes up to this one, pipes and welds only, and prints CSV.
+    /// Measures sizes up to this one, pipes and welds only.
     #[arg(long)]
     sweep: Option<usize>,
     /// Writes the pipes and welds to set1.npy and set2.npy in this folder, with `--sweep` in one for each size, and
@@ -68,7 +66,7 @@ const KINDS: [Kind; 8] = [
     ("long_sticks", boxes::long_sticks, 20),
 ];
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let rows = args.rows.unwrap_or(match args.device {
         DeviceName::Simulator => 2000,
@@ -86,14 +84,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let device = args.device.open()?;
-    if let Some(most) = args.sweep {
-        return Ok(sweep(&args, &device, most)?);
-    }
     println!("{}", device.info());
-    println!(
-        "{:<11} {:>9} {:>9} {:>4} {:>11} {:>22} {:>22} {:>22} {:>5}",
-        "kind", "set 1", "set 2", "type", "pairs", "brute", "indexed", "auto", "loss"
-    );
+    if let Some(most) = args.sweep {
+        return sweep(&args, &device, most);
+    }
     for (name, make, divisor) in KINDS {
         if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind == name) {
             continue;
@@ -123,42 +117,43 @@ fn measure<T: Coordinate>(
     device: &Device,
     kind: &str,
     sets: &[Array2<T>; 2],
-) -> Result<()> {
+) -> anyhow::Result<()> {
     let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
+    let [rows, rows2] = sets.each_ref().map(|set| set.nrows());
+    let kind_name = kind.replace('_', " ");
+    let case = match T::NAME {
+        "f32" => format!("{kind_name}, {rows} × {rows2}"),
+        number => format!("{kind_name} of {number}, {rows} × {rows2}"),
+    };
     if kind == "pipes" {
-        // From views of the host to compressed rows there.
         let call = || overlaps(device, sets[0].view(), sets[1].view());
         let (times, found) = time_whole(args.runs, call)?;
         check(&found, sets)?;
-        let (times, pairs) = (times.to_string(), found.pair_count());
-        let (rows, name) = (sets[0].nrows(), T::NAME);
-        println!("{kind:<11} {rows:>9} {rows:>9} {name:>4} {pairs:>11} {times:>22} whole");
+        show(&Measured::new(&case, Clock::Call, times).bytes(bytes(sets, &found)))?;
     }
     let mut first: Option<Overlaps> = None;
-    let (mut times, mut medians) = ([const { String::new() }; 3], [f64::NAN; 3]);
     for (name, algorithm) in algorithms(args) {
         let search = BoxOverlap::new().algorithm(algorithm);
         let call = || search.overlaps_device(&there[0], &there[1]);
-        let (taken, found) = time(device, args.runs, &call)?;
-        let column = match algorithm {
-            Algorithm::BruteForce => 0,
-            Algorithm::Indexed => 1,
-            Algorithm::Auto => 2,
-        };
-        (times[column], medians[column]) = (taken.to_string(), taken.median);
-        let found = found.download()?;
-        agree(&mut first, found, sets, &format!("{kind}, {name}"))?;
+        let (times, found) = time(device, args.runs, &call)?;
+        let what = format!("{case}, {name}");
+        let found = agree(&mut first, found.download()?, sets, &what)?;
+        let row = Measured::new(&case, Clock::Device, times).bytes(bytes(sets, found));
+        show(&match algorithm {
+            Algorithm::Auto => row,
+            Algorithm::BruteForce | Algorithm::Indexed => {
+                row.program(format!("gridstride ({name})"))
+            }
+        })?;
     }
-    let [brute, indexed, auto] = times;
-    println!(
-        "{kind:<11} {:>9} {:>9} {:>4} {:>11} {brute:>22} {indexed:>22} {auto:>22} {:>5.2}",
-        sets[0].nrows(),
-        sets[1].nrows(),
-        T::NAME,
-        first.map_or(0, |found| found.pair_count()),
-        medians[2] / medians[0].min(medians[1]),
-    );
     Ok(())
+}
+
+/// Bytes of boxes and compressed rows.
+fn bytes<T: Coordinate>(sets: &[Array2<T>; 2], found: &Overlaps) -> usize {
+    let numbers = sets[0].len() + sets[1].len();
+    let result = found.offsets().len() * size_of::<usize>() + found.pair_count() * size_of::<u32>();
+    numbers * size_of::<T>() + result
 }
 
 /// Compares pairs with those that the first algorithm found. Its own are compared with the reference and kept in
@@ -191,16 +186,16 @@ fn check<T: Coordinate>(found: &Overlaps, [set1, set2]: &[Array2<T>; 2]) -> Resu
 
 fn algorithms(args: &Args) -> impl Iterator<Item = (&'static str, Algorithm)> {
     let all = [
+        ("auto", Algorithm::Auto),
         ("brute", Algorithm::BruteForce),
         ("indexed", Algorithm::Indexed),
-        ("auto", Algorithm::Auto),
     ];
     let wanted = |name: &str| args.algorithms.iter().any(|wanted| wanted == name);
     all.into_iter().filter(move |(name, _)| wanted(name))
 }
 
 /// The pipes and welds as files.
-fn write(folder: &Path, rows: usize) -> Result<(), Box<dyn std::error::Error>> {
+fn write(folder: &Path, rows: usize) -> anyhow::Result<()> {
     fs::create_dir_all(folder)?;
     for (set, name) in boxes::pipes(rows).iter().zip(["set1.npy", "set2.npy"]) {
         ndarray_npy::write_npy(folder.join(name), set)?;
@@ -214,8 +209,7 @@ fn sizes(most: usize) -> impl Iterator<Item = usize> {
     sizes.take_while(move |&rows| rows <= most)
 }
 
-fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
-    println!("method,boxes,ms,least,most,pairs");
+fn sweep(args: &Args, device: &Device, most: usize) -> anyhow::Result<()> {
     // Beyond these sizes the brute force takes too long to be measured.
     let brute_limit = match device.kind() {
         DeviceKind::Cpu => 200_000,
@@ -232,14 +226,10 @@ fn sweep(args: &Args, device: &Device, most: usize) -> Result<()> {
             let search = BoxOverlap::new().algorithm(algorithm);
             let call = || search.overlaps_device(&there[0], &there[1]);
             let (times, found) = time(device, args.runs, &call)?;
-            let Times {
-                median,
-                least,
-                most,
-            } = times;
             let what = format!("{name}, {rows} boxes");
-            let pairs = agree(&mut first, found.download()?, &sets, &what)?.pair_count();
-            println!("{name},{rows},{median:.4},{least:.4},{most:.4},{pairs}");
+            let found = agree(&mut first, found.download()?, &sets, &what)?;
+            let row = Measured::at(name, rows as u64, Clock::Device, times);
+            show(&row.bytes(bytes(&sets, found)))?;
         }
     }
     Ok(())

@@ -1,16 +1,15 @@
-//! Times box overlap on the CPU, on sets of several kinds, and checks that all algorithms find the same.
+//! Times box overlap on the CPU, on sets of several kinds, and checks that all algorithms find the same: whole calls that
+//! find all pairs as compressed rows, of `f32` in space.
 //!
 //!     cargo bench -p gridstride_benches --bench box_overlap_cpu
 //!
-//! Times are medians of whole calls by the clock, in milliseconds: all pairs as compressed rows, of `f32`
-//! in space. Brute force is left out where it would take too long. `RAYON_NUM_THREADS` limits the number
-//! of cores.
+//! Brute force is left out where it would take too long. `RAYON_NUM_THREADS` limits the number of cores.
 
 mod common;
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::time_whole;
+use common::{Clock, Measured, show, time_whole};
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
 
@@ -79,19 +78,15 @@ const KINDS: [Kind; 8] = [
         sizes: &[10, 100, 1000, 10_000, 200_000],
     },
     Kind {
-        name: "long_sticks",
+        name: "long sticks",
         sets: boxes::long_sticks,
         sizes: &[10, 100, 1000, 10_000],
     },
 ];
 
-fn main() -> gridstride::Result<()> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     println!("{}", Device::cpu().info());
-    println!(
-        "{:<11} {:>8} {:>10} {:>22} {:>22} {:>22}",
-        "kind", "rows", "pairs", "brute force", "indexed", "auto"
-    );
     for kind in KINDS.iter().filter(|kind| kind.name.contains(&args.only)) {
         let given = args.rows.as_ref().map(|rows| match kind.sizes.last() {
             Some(most) if rows <= most => std::slice::from_ref(rows),
@@ -99,40 +94,33 @@ fn main() -> gridstride::Result<()> {
         });
         for &rows in given.unwrap_or(kind.sizes) {
             let sets = (kind.sets)(rows);
-            let (indexed, found) = time(Algorithm::Indexed, &sets, args.runs)?;
-            let (auto, found_by_auto) = time(Algorithm::Auto, &sets, args.runs)?;
-            assert!(
-                found == found_by_auto,
-                "{}, {rows} rows: auto differs",
-                kind.name
-            );
-            let mut brute_force = String::new();
+            let case = format!("{}, {rows} × {rows}", kind.name);
+            let found = time(&case, Algorithm::Auto, &sets, args.runs)?;
+            let indexed = time(&case, Algorithm::Indexed, &sets, args.runs)?;
+            assert!(found == indexed, "{case}: indexed differs");
             if (rows as f64).powi(2) <= args.brute_force {
-                let (times, found_by_brute_force) = time(Algorithm::BruteForce, &sets, args.runs)?;
-                assert!(
-                    found == found_by_brute_force,
-                    "{}, {rows} rows: indexed differs",
-                    kind.name
-                );
-                brute_force = times;
+                let brute_force = time(&case, Algorithm::BruteForce, &sets, args.runs)?;
+                assert!(found == brute_force, "{case}: brute force differs");
             }
-            let pairs = found.pair_count();
-            println!(
-                "{:<11} {rows:>8} {pairs:>10} {brute_force:>22} {indexed:>22} {auto:>22}",
-                kind.name
-            );
         }
     }
     Ok(())
 }
 
 fn time(
+    case: &str,
     algorithm: Algorithm,
     [set1, set2]: &Sets,
     runs: usize,
-) -> gridstride::Result<(String, Overlaps)> {
+) -> anyhow::Result<Overlaps> {
     let search = BoxOverlap::new().algorithm(algorithm);
     let call = || search.overlaps(&Device::cpu(), set1.view(), set2.view());
     let (times, found) = time_whole(runs, call)?;
-    Ok((times.to_string(), found))
+    let row = Measured::new(case, Clock::Call, times);
+    show(&match algorithm {
+        Algorithm::Auto => row,
+        Algorithm::BruteForce => row.program("gridstride (brute)"),
+        Algorithm::Indexed => row.program("gridstride (indexed)"),
+    })?;
+    Ok(found)
 }

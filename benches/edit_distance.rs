@@ -1,32 +1,28 @@
-//! Times edit distances of random pairs and checks them.
+//! Times edit distances of random pairs and checks them: by events from sequences in the device's memory to distances there
+//! (by the clock on the CPU), and whole calls from and to the host's memory.
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench edit_distance -- --device cuda
 //!
-//! `device ms` is from sequences in the device's memory to distances there, by the device's events;
-//! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians, with
-//! the range of all runs behind them. GCUPS are 10⁹ entries of the whole table of distances (the
-//! letters of one sequence times those of the other) in a second, whether or not they were computed:
-//! the CPU leaves out entries far from the diagonal of similar pairs. `cpu` is the call on the CPU,
-//! for a part of the pairs that takes seconds: the median of three runs after a first one, with the
-//! range. The distances of both devices have to be equal, and the distances of some pairs have to be
-//! the definition's.
+//! The CPU computes a share of the pairs too, if it is not the device. The distances of both have to be equal, and those of
+//! some pairs have to be the definition's.
 //!
-//! `--write FOLDER` writes pairs of each case with their distances, one pair a line, for the peers:
-//! some for each core of this machine.
+//! `--write FOLDER` writes pairs of each case with their distances, one pair a line, for the peers: those
+//! that the CPU computes.
 
 mod common;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Parser;
-use common::{DeviceName, Random, Times, time};
+use common::{Clock, DeviceName, Measured, Random, show, time, time_whole};
+use gridstride::device::DeviceKind;
 use gridstride::edit_distance::{EditDistance, reference};
 use gridstride::sequences::Sequences;
 use gridstride::{Device, Result};
 use ndarray::Array1;
+use rayon::prelude::*;
 
 #[derive(Parser)]
 struct Args {
@@ -64,13 +60,25 @@ struct Case {
 }
 
 const CASES: [Case; 7] = [
-    case("reads, 10% edited", 1_000_000, 150, 4, Some(10)),
-    case("genes, 10% edited", 100_000, 1000, 4, Some(10)),
-    case("genes, random", 100_000, 1000, 4, None),
-    case("proteins, random", 100_000, 1000, 20, None),
-    case("long, 1% edited", 1000, 100_000, 4, Some(100)),
-    case("long, 10% edited", 1000, 100_000, 4, Some(10)),
-    case("long, random", 1000, 100_000, 4, None),
+    case("10⁶ reads of 150, 10% edited", 1_000_000, 150, 4, Some(10)),
+    case("10⁵ genes of 1000, 10% edited", 100_000, 1000, 4, Some(10)),
+    case("10⁵ genes of 1000, random", 100_000, 1000, 4, None),
+    case("10⁵ proteins of 1000, random", 100_000, 1000, 20, None),
+    case(
+        "1000 pairs of 10⁵ letters, 1% edited",
+        1000,
+        100_000,
+        4,
+        Some(100),
+    ),
+    case(
+        "1000 pairs of 10⁵ letters, 10% edited",
+        1000,
+        100_000,
+        4,
+        Some(10),
+    ),
+    case("1000 pairs of 10⁵ letters, random", 1000, 100_000, 4, None),
 ];
 
 const fn case(
@@ -89,22 +97,20 @@ const fn case(
     }
 }
 
-/// Entries that the CPU computes for comparison.
-const COMPARED: usize = 1_000_000_000_000;
+/// Entries of the whole tables of the pairs that the CPU computes for comparison, and that are written, if those are enough
+/// for the cores.
+const PART: usize = 160_000_000_000;
+
+/// Pairs of a part at least, for each core.
+const PAIRS_OF_A_CORE: usize = 2;
 
 /// Entries that the definition computes.
 const DEFINED: usize = 20_000_000;
 
-/// Entries of the pairs that are written, if those are enough for the cores.
-const WRITTEN: usize = 160_000_000_000;
-
-/// Pairs that are written at least, for each core.
-const WRITTEN_FOR_A_CORE: usize = 4;
-
 /// Timed runs on the CPU for comparison, after a first one that is not.
 const CPU_RUNS: usize = 3;
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let device = args.device.open()?;
     let one_in = args.one_in.unwrap_or(match args.device {
@@ -113,14 +119,10 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         DeviceName::Simulator => 20_000,
     });
     println!("{}", device.info());
-    println!(
-        "{:<18} {:>8} {:>8}  {:>24} {:>9}  {:>24} {:>9}  {:>18}",
-        "", "pairs", "letters", "device ms", "GCUPS", "call ms", "GCUPS", "cpu GCUPS"
-    );
     for case in CASES.iter().filter(|case| case.name.contains(&args.only)) {
         let pairs = case.pairs.div_ceil(one_in);
         let (a, b) = random_pairs(case, pairs)?;
-        let distances = measure(&args, &device, case.name, &a, &b)?;
+        let distances = measure(&args, &device, case, &a, &b)?;
         if let Some(folder) = &args.write {
             write(folder, case, &a, &b, &distances)?;
         }
@@ -131,65 +133,52 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 fn measure(
     args: &Args,
     device: &Device,
-    name: &str,
+    case: &Case,
     a: &Sequences,
     b: &Sequences,
-) -> Result<Array1<u32>> {
+) -> anyhow::Result<Array1<u32>> {
     let of = EditDistance::new();
-    let entries = entries(a, b, a.len()) as f64;
-    let gcups = |ms: f64| entries / ms / 1e6;
-    let (a_there, b_there) = (a.upload(device)?, b.upload(device)?);
-    let call = || of.edit_distances_device(&a_there, &b_there);
-    let (there, found) = time(device, args.runs, &call)?;
-    let found = found.download()?;
-    let mut calls = Vec::new();
-    for _ in 0..=args.runs {
-        let start = Instant::now();
-        let distances = of.edit_distances(device, a, b)?;
-        calls.push(start.elapsed().as_secs_f64() * 1e3);
-        assert_eq!(distances, found, "the forms differ");
-    }
-    let calls = Times::of(calls.split_off(1));
-
-    let (some, their_entries) = some_pairs(a, b, COMPARED);
-    let [some_a, some_b] = [a, b].map(|side| first(side, some));
-    let (some_a, some_b) = (some_a?, some_b?);
-    let (on_cpu, distances) = time(&Device::cpu(), CPU_RUNS, &|| {
-        of.edit_distances(&Device::cpu(), &some_a, &some_b)
-    })?;
-    assert!(
-        distances.iter().eq(found.iter().take(some)),
-        "the CPU's distances differ"
-    );
-    let cpu_gcups = |ms: f64| their_entries as f64 / ms / 1e6;
-    let range = [on_cpu.most, on_cpu.least].map(cpu_gcups);
-    let on_cpu = format!(
-        "{:.1} ({:.1}-{:.1})",
-        cpu_gcups(on_cpu.median),
-        range[0],
-        range[1]
-    );
-    // The table of a long pair would take 40 GB.
-    let defined = some_pairs(a, b, DEFINED);
-    let defined = if defined.1 > 2 * DEFINED {
-        0
-    } else {
-        defined.0
+    let bytes = a.total_length() + b.total_length() + size_of::<u32>() * a.len();
+    // Bytes are those of all pairs, like the times.
+    let row = |clock, times, pairs: usize| {
+        let row = Measured::new(case.name, clock, times);
+        match pairs < case.pairs {
+            true => row.share(pairs as f64 / case.pairs as f64),
+            false => row.bytes(bytes),
+        }
     };
-    for i in 0..defined {
-        let (a, b) = (a.get(i).expect("pairs"), b.get(i).expect("pairs"));
-        let defined = reference::edit_distance(a, b);
-        assert_eq!(found[i], defined, "the distance of pair {i} is wrong");
+    let (calls, found) = time_whole(args.runs, || of.edit_distances(device, a, b))?;
+    if device.kind() != DeviceKind::Cpu {
+        let (a_there, b_there) = (a.upload(device)?, b.upload(device)?);
+        let call = || of.edit_distances_device(&a_there, &b_there);
+        let (there, distances) = time(device, args.runs, &call)?;
+        assert_eq!(distances.download()?, found, "the forms differ");
+        show(&row(Clock::Device, there, a.len()))?;
     }
-    println!(
-        "{name:<18} {:>8} {:>8}  {:>24} {:>9.1}  {:>24} {:>9.1}  {on_cpu:>18}",
-        a.len(),
-        a.longest(),
-        there.to_string(),
-        gcups(there.median),
-        calls.to_string(),
-        gcups(calls.median),
-    );
+    show(&row(Clock::Call, calls, a.len()))?;
+
+    if device.kind() != DeviceKind::Cpu {
+        let count = part(a, b);
+        let (some_a, some_b) = (first(a, count)?, first(b, count)?);
+        let on_cpu = || of.edit_distances(&Device::cpu(), &some_a, &some_b);
+        let (times, distances) = time_whole(CPU_RUNS, on_cpu)?;
+        assert!(
+            distances.iter().eq(found.iter().take(count)),
+            "the CPU's distances differ"
+        );
+        show(&row(Clock::Call, times, count).program("gridstride (CPU)"))?;
+    }
+    // The table of a long pair would take 40 GB.
+    let count = some_pairs(a, b, DEFINED);
+    let is_small = entries(a, b, count) <= 2 * DEFINED;
+    (0..count)
+        .into_par_iter()
+        .filter(|_| is_small)
+        .for_each(|i| {
+            let (a, b) = (a.get(i).expect("pairs"), b.get(i).expect("pairs"));
+            let defined = reference::edit_distance(a, b);
+            assert_eq!(found[i], defined, "the distance of pair {i} is wrong");
+        });
     Ok(found)
 }
 
@@ -200,11 +189,16 @@ fn entries(a: &Sequences, b: &Sequences, count: usize) -> usize {
 }
 
 /// Returns how many of the first pairs have at most about `most` entries, at least one if there are
-/// any, and their entries.
-fn some_pairs(a: &Sequences, b: &Sequences, most: usize) -> (usize, usize) {
+/// any.
+fn some_pairs(a: &Sequences, b: &Sequences, most: usize) -> usize {
     let each = entries(a, b, a.len().min(100)) / a.len().clamp(1, 100);
-    let count = (most / each.max(1)).clamp(1, a.len().max(1)).min(a.len());
-    (count, entries(a, b, count))
+    (most / each.max(1)).clamp(1, a.len().max(1)).min(a.len())
+}
+
+/// Returns how many of the first pairs are enough work for a CPU.
+fn part(a: &Sequences, b: &Sequences) -> usize {
+    let least = PAIRS_OF_A_CORE * rayon::current_num_threads();
+    some_pairs(a, b, PART).max(least).min(a.len())
 }
 
 /// Returns the first `count` sequences.
@@ -214,9 +208,8 @@ fn first(side: &Sequences, count: usize) -> Result<Sequences> {
 }
 
 fn random_pairs(case: &Case, pairs: usize) -> Result<(Sequences, Sequences)> {
-    let mut random = Random(1);
-    let (mut a, mut b) = (Sequences::new(), Sequences::new());
-    for _ in 0..pairs {
+    let pair = |seed| {
+        let mut random = Random(seed as u64);
         let text = |random: &mut Random| -> Vec<u8> {
             let letters = (0..case.letters).map(|_| random.below(case.size) as u8);
             letters.collect()
@@ -226,6 +219,11 @@ fn random_pairs(case: &Case, pairs: usize) -> Result<(Sequences, Sequences)> {
             None => text(&mut random),
             Some(one_in) => edited(&mut random, &one, one_in, case.size),
         };
+        (one, other)
+    };
+    let texts: Vec<_> = (0..pairs).into_par_iter().map(pair).collect();
+    let (mut a, mut b) = (Sequences::new(), Sequences::new());
+    for (one, other) in texts {
         a.push(&one)?;
         b.push(&other)?;
     }
@@ -250,7 +248,8 @@ fn edited(random: &mut Random, text: &[u8], one_in: usize, size: usize) -> Vec<u
     result
 }
 
-/// Writes some of the pairs: sequences as upper-case letters, and the distance, between tabs.
+/// Writes some of the pairs: the name of the case and how many pairs it has, then sequences as upper-case letters, and the
+/// distance, between tabs.
 fn write(
     folder: &Path,
     case: &Case,
@@ -265,9 +264,8 @@ fn write(
         let codes = side.get(i).expect("pairs").to_owned();
         codes.mapv(|code| b'A' + code).to_vec()
     };
-    let cores = std::thread::available_parallelism()?.get();
-    let count = some_pairs(a, b, WRITTEN).0.max(WRITTEN_FOR_A_CORE * cores);
-    for i in 0..count.min(a.len()) {
+    writeln!(file, "{}\t{}", case.name, case.pairs)?;
+    for i in 0..part(a, b) {
         file.write_all(&text(a, i))?;
         file.write_all(b"\t")?;
         file.write_all(&text(b, i))?;

@@ -1,27 +1,26 @@
-//! Times the tensor sketch on random letters and checks every result.
+//! Times the tensor sketch on random letters: by events from sequences in the device's memory to sketches there (by the clock
+//! on the CPU), and whole calls from and to the host's memory.
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench tensor_sketch -- --device cuda
 //!
-//! `device ms` is from sequences in the device's memory to sketches there, by the device's events;
-//! `call ms` is the whole call, from and to the host's memory, by the clock. Both are medians, with
-//! the range of all runs behind them. `error` is the largest ‖sketch − exact‖ / ‖exact‖ of any
-//! sequence, where the exact sketch is that of the direct form on the CPU, in `f64`.
+//! Sketches are compared with exact ones, those of the direct form on the CPU in `f64`. The error is the largest
+//! ‖sketch − exact‖ / ‖exact‖ of any sequence.
 //!
-//! `--sizes` goes from 10⁵ letters upwards, `--sweep` gives one sequence a growing share of all
-//! letters, in both forms, and `--windows W:S` sketches the windows of one sequence. `--csv` writes
-//! the medians to a file.
+//! `--sizes` goes from 10⁵ letters upwards, `--sweep` gives one sequence a growing share of all letters, in both forms, and
+//! `--windows W:S` sketches the windows of one sequence.
 
 mod common;
 
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
-
 use clap::{Parser, ValueEnum};
-use common::{DeviceName, Random, Times, check_sketches, largest, time, time_whole};
+use common::{
+    Clock, DeviceName, Measured, Random, check_sketches, largest, show, time, time_whole,
+};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, Axis};
+
+/// Letters in all, by default.
+const LETTERS: usize = 100_000_000;
 
 #[derive(Parser)]
 struct Args {
@@ -61,9 +60,6 @@ struct Args {
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 7, value_parser = common::at_least_one)]
     runs: usize,
-    /// Where to write the medians.
-    #[arg(long)]
-    csv: Option<PathBuf>,
     /// Passed by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -101,7 +97,7 @@ enum Lengths {
     Longest(f64),
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     match args.f64 {
         false => run(&args, |sketcher| sketcher),
@@ -112,10 +108,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run<T: Entry>(
     args: &Args,
     precision: impl Fn(TensorSketch) -> TensorSketch<T>,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> anyhow::Result<()> {
     let device = args.device.open()?;
     let tables = Tables::from_seed(args.alphabet, args.tuple, args.dim, 1)?;
-    let sketcher = precision(TensorSketch::new(tables.clone()).normalize(true));
+    let sketcher = precision(TensorSketch::new(tables).normalize(true)).form(args.form.into());
     println!("{}", device.info());
     if let Some((width, stride)) = args.windows {
         let letters = args.letters.unwrap_or(10_000_000);
@@ -123,75 +119,105 @@ fn run<T: Entry>(
     }
     let letters = args.letters.unwrap_or(match (args.device, args.sweep) {
         (DeviceName::Simulator, _) => 100_000,
-        (_, false) => 100_000_000,
+        (_, false) => LETTERS,
         (_, true) => 20_000_000,
     });
-    let forms = match args.sweep {
-        true => vec![FormArg::Direct, FormArg::Fourier],
-        false => vec![args.form],
-    };
-    for form in &forms {
-        println!("{}", sketcher.clone().form((*form).into()).plan(&device)?);
+    if args.sweep {
+        return sweep(args, &device, &sketcher, letters);
     }
+    if args.sizes {
+        for letters in (5..=8).map(|power| 10usize.pow(power)) {
+            let case = format!("equal lengths, {letters} letters");
+            measure(args, &device, &sketcher, &case, Lengths::Equal, letters)?;
+        }
+        return Ok(());
+    }
+    let cases = match args.sequences {
+        1 => &[("one sequence", Lengths::Equal)][..],
+        _ => &[
+            ("equal lengths", Lengths::Equal),
+            ("log-normal lengths", Lengths::LogNormal),
+        ],
+    };
+    for &(name, lengths) in cases {
+        let case = format!("{name}{}", differences::<T>(args, letters));
+        measure(args, &device, &sketcher, &case, lengths, letters)?;
+    }
+    Ok(())
+}
+
+/// What is not as by default.
+fn differences<T: Entry>(args: &Args, letters: usize) -> String {
+    let all = [
+        (args.f64, T::NAME.to_owned()),
+        (args.form == FormArg::Direct, "direct form".to_owned()),
+        (args.tuple != 4, format!("t = {}", args.tuple)),
+        (args.dim != 96, format!("D = {}", args.dim)),
+        (
+            args.alphabet != 4,
+            format!("an alphabet of {}", args.alphabet),
+        ),
+        (
+            ![1, 1410].contains(&args.sequences),
+            format!("{} sequences", args.sequences),
+        ),
+        (letters != LETTERS, format!("{letters} letters")),
+    ];
+    let all = all.into_iter().filter(|(is_other, _)| *is_other);
+    all.map(|(_, what)| format!(", {what}")).collect()
+}
+
+fn measure<T: Entry>(
+    args: &Args,
+    device: &Device,
+    sketcher: &TensorSketch<T>,
+    case: &str,
+    lengths: Lengths,
+    letters: usize,
+) -> anyhow::Result<()> {
+    let sequences = random_sequences(lengths, args.sequences, letters, args.alphabet);
+    let (tables, longest) = (sketcher.tables(), sequences.longest());
+    let exact = reference_sketches(tables, &sequences)?;
+    let there = sequences.upload(device)?;
+    let (on_device, sketches) = time(device, args.runs, &|| sketcher.sketch_device(&there))?;
+    let sketches = sketches.download()?;
+    let (calls, called) = time_whole(args.runs, || sketcher.sketch(device, &sequences))?;
+    let bytes = sequences.total_length() + sketches.len() * size_of::<T>();
+    for (clock, times, sketches) in [
+        (Clock::Device, on_device, sketches),
+        (Clock::Call, calls, called),
+    ] {
+        check_sketches(args.form.into(), tables, longest, &sketches, &exact);
+        let row = Measured::new(case, clock, times).bytes(bytes);
+        show(&row.error(largest_error(&sketches, &exact)))?;
+    }
+    Ok(())
+}
+
+/// By the length of the longest sequence.
+fn sweep<T: Entry>(
+    args: &Args,
+    device: &Device,
+    sketcher: &TensorSketch<T>,
+    letters: usize,
+) -> anyhow::Result<()> {
     let smallest = 1.0 / args.sequences as f64;
-    let cases: Vec<(Lengths, usize)> = match (args.sweep, args.sizes) {
-        (true, _) => [smallest, 0.01, 0.03, 0.1, 0.3, 1.0]
-            .map(|share| (Lengths::Longest(share), letters))
-            .to_vec(),
-        (false, true) => (5..=8)
-            .map(|power| (Lengths::Equal, 10usize.pow(power)))
-            .collect(),
-        (false, false) => vec![(Lengths::Equal, letters), (Lengths::LogNormal, letters)],
-    };
-    let mut csv = args.csv.as_ref().map(File::create).transpose()?;
-    if let Some(csv) = &mut csv {
-        writeln!(
-            csv,
-            "form,sequences,letters,longest,device_ms,device_least,device_most,call_ms"
-        )?;
-    }
-    println!(
-        "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8}",
-        "form", "sequences", "letters", "longest", "t", "D", "device ms", "call ms", "error"
-    );
-    for (lengths, letters) in cases {
+    for share in [smallest, 0.01, 0.03, 0.1, 0.3, 1.0] {
+        let lengths = Lengths::Longest(share);
         let sequences = random_sequences(lengths, args.sequences, letters, args.alphabet);
-        let exact = reference_sketches(&tables, &sequences)?;
-        for form in &forms {
-            let sketcher = sketcher.clone().form((*form).into());
-            let (on_device, sketches) = time_on_device(&device, &sketcher, &sequences, args.runs)?;
-            let (calls, called) = time_whole(args.runs, || sketcher.sketch(&device, &sequences))?;
-            for sketches in [&sketches, &called] {
-                let form = (*form).into();
-                check_sketches(form, &tables, sequences.longest(), sketches, &exact);
-            }
-            let name = form.to_possible_value().expect("not skipped");
-            println!(
-                "{:<8} {:>9} {:>10} {:>9} {:>2} {:>4} {:>24} {:>24} {:>8.1e}",
-                name.get_name(),
-                sequences.len(),
-                sequences.total_length(),
-                sequences.longest(),
-                args.tuple,
-                args.dim,
-                on_device.to_string(),
-                calls.to_string(),
-                largest_error(&sketches, &exact),
-            );
-            if let Some(csv) = &mut csv {
-                writeln!(
-                    csv,
-                    "{},{},{},{},{:.4},{:.4},{:.4},{:.4}",
-                    name.get_name(),
-                    sequences.len(),
-                    sequences.total_length(),
-                    sequences.longest(),
-                    on_device.median,
-                    on_device.least,
-                    on_device.most,
-                    calls.median
-                )?;
-            }
+        let (tables, longest) = (sketcher.tables(), sequences.longest());
+        let exact = reference_sketches(tables, &sequences)?;
+        let there = sequences.upload(device)?;
+        for (line, form) in [
+            ("direct form", Form::Direct),
+            ("Fourier form", Form::Fourier),
+        ] {
+            let sketcher = sketcher.clone().form(form);
+            let (times, sketches) = time(device, args.runs, &|| sketcher.sketch_device(&there))?;
+            let sketches = sketches.download()?;
+            check_sketches(form, tables, longest, &sketches, &exact);
+            let row = Measured::at(line, longest as u64, Clock::Device, times);
+            show(&row.error(largest_error(&sketches, &exact)))?;
         }
     }
     Ok(())
@@ -212,7 +238,7 @@ fn time_windows<T: Entry>(
     width: usize,
     stride: usize,
     runs: usize,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> anyhow::Result<()> {
     let alphabet = sketcher.tables().alphabet_size();
     let sequence = random_sequences(Lengths::Equal, 1, letters, alphabet);
     let codes = sequence.get(0).expect("one sequence");
@@ -227,23 +253,11 @@ fn time_windows<T: Entry>(
     let exact = reference_sketches(sketcher.tables(), &alone)?;
     let sample = sketches.select(Axis(0), &checked);
     check_sketches(Form::Fourier, sketcher.tables(), width, &sample, &exact);
-    println!(
-        "{count} windows of {width} letters at every {stride}-th of {letters}: {times} ms for the call, error {:.1e}",
-        largest_error(&sample, &exact)
-    );
+    let case = format!("windows of {width}, stride {stride}, {letters} letters");
+    let row = Measured::new(case, Clock::Call, times);
+    let bytes = letters + sketches.len() * size_of::<T>();
+    show(&row.bytes(bytes).error(largest_error(&sample, &exact)))?;
     Ok(())
-}
-
-/// From sequences on the device to sketches there, and the sketches.
-fn time_on_device<T: Entry>(
-    device: &Device,
-    sketcher: &TensorSketch<T>,
-    sequences: &Sequences,
-    runs: usize,
-) -> gridstride::Result<(Times, Array2<T>)> {
-    let uploaded = sequences.upload(device)?;
-    let (times, sketches) = time(device, runs, &|| sketcher.sketch_device(&uploaded))?;
-    Ok((times, sketches.download()?))
 }
 
 fn largest_error<T: Entry>(sketches: &Array2<T>, exact: &Array2<f64>) -> f64 {

@@ -1,15 +1,15 @@
-//! Times the Fourier form on the CPU, on random sequences, and checks a sample.
+//! Times the Fourier form on the CPU, whole calls on random sequences, and checks a sample.
 //!
 //!     cargo bench -p gridstride_benches --bench tensor_sketch_cpu
 //!
-//! Times are medians of whole calls by the clock, with the least and the most. `error` is ‖sketches − exact‖ / ‖exact‖ of a sample:
-//! the first sequences, or the first windows, of together at most a million letters, whose exact
-//! sketches are computed in the direct form in `f64`. `RAYON_NUM_THREADS` limits the number of cores.
+//! The error is ‖sketches − exact‖ / ‖exact‖ of a sample: the first sequences, or the first windows, of together at most a
+//! million letters, whose exact sketches are computed in the direct form in `f64`. `RAYON_NUM_THREADS` limits the number of
+//! cores.
 
 mod common;
 
 use clap::Parser;
-use common::{Random, check_sketches, time_whole};
+use common::{Clock, Measured, Random, check_sketches, show, time_whole};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};
@@ -79,10 +79,10 @@ fn cases(letters: usize) -> Vec<Case> {
     };
     cases.extend([reads, protein]);
     for (name, tuple, dim) in [
-        ("long tuples", 8, 96),
+        ("t = 8", 8, 96),
         ("D = 1000", 4, 1000),
         ("D = 4096", 4, 4096),
-        ("the largest", 8, 4096),
+        ("t = 8, D = 4096", 8, 4096),
     ] {
         let share = 10 * (dim / 96) * (tuple / 4);
         cases.push(Case {
@@ -118,24 +118,9 @@ fn cases(letters: usize) -> Vec<Case> {
     cases
 }
 
-fn main() -> gridstride::Result<()> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     println!("{}", Device::cpu().info());
-    println!(
-        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>26} {:>9} {:>8}",
-        "case",
-        "width",
-        "stride",
-        "sketches",
-        "letters",
-        "A",
-        "t",
-        "D",
-        "type",
-        "ms",
-        "ns/letter",
-        "error"
-    );
     for case in cases(args.letters) {
         if !case.name.contains(&args.only) {
             continue;
@@ -154,33 +139,25 @@ fn time<T: Entry>(
     sketcher: &TensorSketch<T>,
     sequences: &Sequences,
     runs: usize,
-) -> gridstride::Result<()> {
+) -> anyhow::Result<()> {
     let device = Device::cpu();
     let call = || match case.windows {
         None => sketcher.sketch(&device, sequences),
         Some([width, stride]) => sketcher.windows(&device, sequences.codes().into(), width, stride),
     };
     let (times, sketches) = time_whole(runs, call)?;
-    let [width, stride] = case
-        .windows
-        .map_or([String::new(), String::new()], |numbers| {
-            numbers.map(|number| number.to_string())
-        });
-    println!(
-        "{:<16} {:>7} {:>6} {:>9} {:>10} {:>3} {:>2} {:>5} {:>5} {:>26} {:>9.2} {:>8.1e}",
+    let windows = match case.windows {
+        None => String::new(),
+        Some([width, stride]) => format!(" of {width}, stride {stride}"),
+    };
+    let name = format!(
+        "{}{windows}, {}, {} letters",
         case.name,
-        width,
-        stride,
-        sketches.nrows(),
-        sequences.total_length(),
-        case.alphabet_size,
-        case.tuple,
-        case.dim,
         T::NAME,
-        times.to_string(),
-        times.median * 1e6 / sequences.total_length() as f64,
-        error(case, sketcher, sequences, &sketches)?,
+        case.letters
     );
+    let error = error(case, sketcher, sequences, &sketches)?;
+    show(&Measured::new(name, Clock::Call, times).error(error))?;
     Ok(())
 }
 
@@ -203,10 +180,6 @@ fn error<T: Entry>(
             break;
         }
     }
-    if sample.total_length() > 2 * SAMPLE {
-        // One sequence: the direct form takes seconds.
-        eprintln!("checking {} letters", sample.total_length());
-    }
     let exact = TensorSketch::new(sketcher.tables().clone());
     let exact = exact.normalize(true).form(Form::Direct).double();
     let exact = exact.sketch(&Device::cpu(), &sample)?;
@@ -220,7 +193,8 @@ fn error<T: Entry>(
     );
     let made = made.mapv(T::to_f64);
     let norm = |values: Array2<f64>| values.iter().map(|x| x * x).sum::<f64>().sqrt();
-    Ok(norm(made - &exact) / norm(exact))
+    let error = norm(made - &exact);
+    Ok(error / norm(exact).max(f64::MIN_POSITIVE))
 }
 
 fn random_sequences(case: &Case) -> Sequences {

@@ -1,25 +1,25 @@
-//! Times the aggregation of time series, from points in the device's memory to columns there.
+//! Times the aggregation of time series: by events from points in the device's memory to columns there (by the clock on the
+//! CPU), and whole calls from views of the host to columns there, with all copies.
 //!
 //!     cargo bench -p gridstride_benches --features cuda --bench time_series -- --device cuda
 //!
-//! `ms` is the median of whole calls by the device's events (by the clock on the CPU), with the least and the most;
-//! `GB/s` counts the bytes of the points once, and those of the buckets' starts and columns. `whole` is the clock's time
-//! from views of the host to columns there, with all copies. Results are compared with those of the CPU if they are
-//! another device's, and the first buckets with the plain reference. With `--sweep` lengths of buckets from 1 to 10⁶
-//! points are measured instead, and written as CSV for the plot.
+//! Bytes are those of the points once, and those of the buckets' starts and columns. Results are compared with those of the
+//! CPU if they are another device's, and the first buckets with the plain reference. `--sweep` measures lengths of buckets
+//! from 1 to 10⁶ points instead.
 
 mod common;
 
 use std::time::Instant;
 
 use clap::Parser;
-use common::{DeviceName, Random, Times, time, time_whole};
+use common::{Clock, DeviceName, Measured, Random, show, time, time_whole};
 use gridstride::device::{DeviceArray, DeviceKind};
 use gridstride::time_series::{
     Aggregates, Fill, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
 };
 use gridstride::{Device, Result};
 use ndarray::{Array1, Ix1, s};
+use rayon::prelude::*;
 
 #[derive(Parser)]
 struct Args {
@@ -32,7 +32,7 @@ struct Args {
     /// Timed runs, after a first one that is not.
     #[arg(long, default_value_t = 15, value_parser = common::at_least_one)]
     runs: usize,
-    /// Measures lengths of buckets, and prints CSV.
+    /// Measures lengths of buckets.
     #[arg(long)]
     sweep: bool,
     /// Passed by cargo.
@@ -56,7 +56,7 @@ const EIGHT: [Method; 8] = [
     Method::STD,
 ];
 
-fn main() -> Result<()> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let points = args.points.unwrap_or(match args.device {
         DeviceName::Auto | DeviceName::Cpu => 10_000_000,
@@ -64,70 +64,87 @@ fn main() -> Result<()> {
         DeviceName::Simulator => 10_000,
     });
     let device = args.device.open()?;
-    let mut random = Random(1);
-    let values: Array1<f64> = (0..points).map(|_| 50.0 + 10.0 * random.normal()).collect();
-    let data = Data::new(&device, regular(points), values)?;
+    println!("{}", device.info());
+    let data = Data::new(&device, regular(points), random_values(points))?;
     if args.sweep {
         return sweep(&args, &data);
     }
-    println!("{}", device.info());
-    println!(
-        "{:<28} {:>10} {:>22} {:>7}",
-        "of points", "buckets", "ms", "GB/s"
-    );
     let one = [0, points];
-    data.measure(&args, "mean", &one, EVERY, &MEAN)?;
-    data.measure(&args, "eight methods", &one, EVERY, &EIGHT)?;
-    data.measure(&args, "median", &one, EVERY, &[Method::MEDIAN])?;
-    data.measure(&args, "mean of rates", &one, EVERY, &[Method::MEAN.rate()])?;
-    for (name, every) in [
-        ("kurtosis", EVERY),
-        ("kurtosis, buckets of 1000", 1000 * STEP),
+    let of_seven = |methods: &[Method]| TimeBuckets::every(EVERY).methods(methods);
+    for (name, methods) in [
+        ("sum", &[Method::SUM][..]),
+        ("mean", &MEAN),
+        ("eight methods", &EIGHT),
+        ("median", &[Method::MEDIAN]),
+        ("mean of rates", &[Method::MEAN.rate()]),
+        ("kurtosis", &[Method::KURT]),
     ] {
-        data.measure(&args, name, &one, every, &[Method::KURT])?;
+        let case = format!("{name}, buckets of 7");
+        data.measure(&args, &case, &one, EVERY, &of_seven(methods))?;
     }
-    for (name, every) in [
-        ("of 1 point", STEP),
-        ("of 1000", 1000 * STEP),
-        ("of 10⁶", 1_000_000 * STEP),
-    ] {
-        data.measure(&args, &format!("mean, buckets {name}"), &one, every, &MEAN)?;
-        data.measure(
-            &args,
-            &format!("eight, buckets {name}"),
-            &one,
-            every,
-            &EIGHT,
-        )?;
+    for (length, name) in [(1, "1"), (1000, "1000"), (1_000_000, "10⁶")] {
+        for (method, methods) in [("mean", &MEAN[..]), ("eight methods", &EIGHT)] {
+            let case = format!("{method}, buckets of {name}");
+            let with = TimeBuckets::every(STEP * length).methods(methods);
+            data.measure(&args, &case, &one, STEP * length, &with)?;
+        }
     }
+    let long = 1000 * STEP;
+    let kurtosis = TimeBuckets::every(long).methods(&[Method::KURT]);
+    data.measure(&args, "kurtosis, buckets of 1000", &one, long, &kurtosis)?;
     let thousands: Vec<usize> = (0..points).step_by(1000).chain([points]).collect();
-    data.measure(&args, "mean, series of 1000", &thousands, EVERY, &MEAN)?;
-    data.measure(&args, "eight, series of 1000", &thousands, EVERY, &EIGHT)?;
+    for (case, methods) in [
+        ("mean, series of 1000", &MEAN[..]),
+        ("eight methods, series of 1000", &EIGHT),
+    ] {
+        data.measure(&args, case, &thousands, EVERY, &of_seven(methods))?;
+    }
     data.round(&args)?;
     data.whole(&args)?;
 
-    let narrow = Data::new(
-        &device,
-        data.timestamps,
-        data.values.mapv(|value| value as f32),
+    let values = data.values.mapv(|value| value as f32);
+    let narrow = Data::new(&device, data.timestamps, values)?;
+    narrow.measure(
+        &args,
+        "mean of f32, buckets of 7",
+        &one,
+        EVERY,
+        &of_seven(&MEAN),
     )?;
-    narrow.measure(&args, "mean of f32", &one, EVERY, &MEAN)?;
-    let irregular = irregular(points, &mut random);
-    let irregular = Data::new(&device, irregular, data.values)?;
-    irregular.measure(&args, "mean, random gaps", &one, EVERY, &MEAN)?;
-    irregular.measure(&args, "eight, random gaps", &one, EVERY, &EIGHT)?;
-    irregular.measure(&args, "median, random gaps", &one, EVERY, &[Method::MEDIAN])?;
+    drop(narrow);
+    let irregular = Data::new(&device, irregular(points), data.values)?;
+    for (case, methods) in [
+        ("mean, random gaps", &MEAN[..]),
+        ("eight methods, random gaps", &EIGHT),
+        ("median, random gaps", &[Method::MEDIAN]),
+    ] {
+        irregular.measure(&args, case, &one, EVERY, &of_seven(methods))?;
+    }
     // A third of these buckets have no points, and the deviations of most others are NaN.
     let short = TimeBuckets::every(STEP).methods(&EIGHT);
-    for (name, fill) in [
-        ("eight, no fill", Fill::None),
-        ("eight, fill with NaN", Fill::Nan),
-        ("eight, fill with previous", Fill::Previous),
+    for (case, fill) in [
+        ("eight methods, a third empty, no fill", Fill::None),
+        ("eight methods, a third empty, fill with NaN", Fill::Nan),
+        (
+            "eight methods, a third empty, fill with previous",
+            Fill::Previous,
+        ),
     ] {
         let with = short.clone().fill(fill);
-        irregular.measure_with(&args, name, &one, STEP, &with)?;
+        irregular.measure(&args, case, &one, STEP, &with)?;
     }
     Ok(())
+}
+
+fn random_values(points: usize) -> Array1<f64> {
+    const CHUNK: usize = 1 << 16;
+    let mut values = vec![0.0; points];
+    let chunks = values.par_chunks_mut(CHUNK).enumerate();
+    chunks.for_each(|(seed, chunk)| {
+        let mut random = Random(seed as u64);
+        chunk.fill_with(|| 50.0 + 10.0 * random.normal());
+    });
+    values.into()
 }
 
 /// A point each 5 seconds.
@@ -138,7 +155,8 @@ fn regular(points: usize) -> Array1<i64> {
 }
 
 /// From 0 to 10 seconds between points.
-fn irregular(points: usize, random: &mut Random) -> Array1<i64> {
+fn irregular(points: usize) -> Array1<i64> {
+    let mut random = Random(1);
     let mut timestamp = 1_600_000_000;
     let next = |_| {
         timestamp += random.below(2 * STEP as usize + 1) as i64;
@@ -168,39 +186,28 @@ impl<T: Value> Data<T> {
     fn measure(
         &self,
         args: &Args,
-        name: &str,
-        offsets: &[usize],
-        every: i64,
-        methods: &[Method],
-    ) -> Result<()> {
-        let with = TimeBuckets::every(every).methods(methods);
-        self.measure_with(args, name, offsets, every, &with)
-    }
-
-    fn measure_with(
-        &self,
-        args: &Args,
-        name: &str,
+        case: &str,
         offsets: &[usize],
         every: i64,
         with: &TimeBuckets,
-    ) -> Result<()> {
+    ) -> anyhow::Result<()> {
         let call = || with.aggregate_series_device(offsets, &self.there.0, &self.there.1);
         let (times, found) = time(&self.device, args.runs, &call)?;
         let found = found.download()?;
-        self.check(name, offsets, every, with, &found)?;
-        let points = self.timestamps.len() * (size_of::<i64>() + size_of::<T>());
-        let bytes = points + found.len() * size_of::<f64>() * (1 + found.columns().len());
-        println!(
-            "{name:<28} {:>10} {:>22} {:>7.0}",
-            found.len(),
-            times.to_string(),
-            bytes as f64 / times.median / 1e6
-        );
+        let error = self.check(case, offsets, every, with, &found, true)?;
+        let row = Measured::new(case, Clock::Device, times);
+        show(&row.bytes(self.bytes(&found)).error(error))?;
         Ok(())
     }
 
-    /// Compares all buckets with the CPU's, and the first ones with the reference's.
+    /// Bytes of the points and of the buckets.
+    fn bytes(&self, buckets: &Aggregates) -> usize {
+        let points = self.timestamps.len() * (size_of::<i64>() + size_of::<T>());
+        points + buckets.len() * size_of::<f64>() * (1 + buckets.columns().len())
+    }
+
+    /// Compares all buckets with the CPU's, if `with_cpu`, and the first ones with the reference's. Returns the largest
+    /// difference.
     fn check(
         &self,
         name: &str,
@@ -208,13 +215,15 @@ impl<T: Value> Data<T> {
         every: i64,
         with: &TimeBuckets,
         found: &Aggregates,
-    ) -> Result<()> {
+        with_cpu: bool,
+    ) -> Result<f64> {
         let (timestamps, values) = (self.timestamps.view(), self.values.view());
-        if self.device.kind() != DeviceKind::Cpu {
+        let mut error = 0.0;
+        if with_cpu && self.device.kind() != DeviceKind::Cpu {
             let expected = with.aggregate_series(&Device::cpu(), offsets, timestamps, values)?;
             assert_eq!(found.offsets(), expected.offsets(), "{name}");
             assert_eq!(found.len(), expected.len(), "{name}");
-            compare(name, found, &expected, found.len());
+            error = compare(name, found, &expected, found.len());
         }
         // Without the last bucket, which the end of the sample cuts.
         let sample = values.len().min(CHECKED + 2 * (every / STEP) as usize);
@@ -222,11 +231,10 @@ impl<T: Value> Data<T> {
         offsets.dedup();
         let expected = reference::aggregate(with, &offsets, timestamps, values);
         let cut = usize::from(sample < values.len());
-        compare(name, found, &expected, expected.len() - cut);
-        Ok(())
+        Ok(error.max(compare(name, found, &expected, expected.len() - cut)))
     }
 
-    fn round(&self, args: &Args) -> Result<()> {
+    fn round(&self, args: &Args) -> anyhow::Result<()> {
         let mut rounded = self.device.upload(&self.timestamps)?;
         let (start, end) = (self.device.event()?, self.device.event()?);
         let mut times = Vec::new();
@@ -251,25 +259,19 @@ impl<T: Value> Data<T> {
                 .zip(&self.timestamps)
                 .all(|(&found, &t)| found == t - t.rem_euclid(EVERY))
         );
-        let times = Times::of(times);
         let bytes = 2 * self.timestamps.len() * size_of::<i64>();
-        println!(
-            "{:<28} {:>10} {:>22} {:>7.0}",
-            "round in place",
-            "",
-            times.to_string(),
-            bytes as f64 / times.median / 1e6
-        );
+        show(&Measured::new("rounded timestamps", Clock::Device, times).bytes(bytes))?;
         Ok(())
     }
 
-    fn whole(&self, args: &Args) -> Result<()> {
+    fn whole(&self, args: &Args) -> anyhow::Result<()> {
         let with = TimeBuckets::every(EVERY).methods(&MEAN);
         let call = || with.aggregate(&self.device, self.timestamps.view(), self.values.view());
         let (times, found) = time_whole(args.runs.min(5), call)?;
-        let name = "mean, whole";
-        self.check(name, &[0, self.values.len()], EVERY, &with, &found)?;
-        println!("{name:<28} {:>10} {:>22}", "", times.to_string());
+        let (case, one) = ("mean, buckets of 7", [0, self.values.len()]);
+        let error = self.check(case, &one, EVERY, &with, &found, true)?;
+        let row = Measured::new(case, Clock::Call, times);
+        show(&row.bytes(self.bytes(&found)).error(error))?;
         Ok(())
     }
 }
@@ -277,50 +279,50 @@ impl<T: Value> Data<T> {
 /// The reference computes the buckets of about this many points.
 const CHECKED: usize = 100_000;
 
-/// Panics unless the numbers of the first buckets agree but for the last bits of sums.
-fn compare(name: &str, found: &Aggregates, expected: &Aggregates, buckets: usize) {
+/// Returns the largest difference in the first buckets, relative to numbers above 1. Panics unless all agree but for the
+/// last bits of sums.
+fn compare(name: &str, found: &Aggregates, expected: &Aggregates, buckets: usize) -> f64 {
     let first = s![..buckets];
     assert_eq!(
         found.starts().slice(first),
         expected.starts().slice(first),
         "{name}"
     );
-    for (found, expected) in found.columns().iter().zip(expected.columns()) {
-        let (found, expected) = (found.slice(first), expected.slice(first));
-        let is_close = |(a, b): (&f64, &f64)| {
-            (a - b).abs() <= 1e-12 * b.abs().max(1.0) || a.is_nan() && b.is_nan()
-        };
-        assert!(
-            found.iter().zip(&expected).all(is_close),
-            "{name}: other results"
-        );
-    }
+    let error = |(&a, &b): (&f64, &f64)| match a == b || a.is_nan() && b.is_nan() {
+        true => 0.0,
+        // `f64::max` drops NaN.
+        false if a.is_nan() || b.is_nan() => f64::INFINITY,
+        false => (a - b).abs() / b.abs().max(1.0),
+    };
+    let columns = found.columns().iter().zip(expected.columns());
+    let errors = columns.map(|(found, expected)| {
+        let [found, expected] = [found, expected].map(|column| column.as_slice().expect("whole"));
+        let pairs = found[..buckets].par_iter().zip(&expected[..buckets]);
+        pairs.map(error).reduce(|| 0.0, f64::max)
+    });
+    let largest = errors.fold(0.0, f64::max);
+    assert!(largest <= 1e-12, "{name}: other results");
+    largest
 }
 
-/// Lengths of buckets from a point to a million.
-fn sweep(args: &Args, data: &Data<f64>) -> Result<()> {
-    println!("method,points_per_bucket,ms,least,most,gigabytes_per_second");
+/// Lengths of buckets from a point to a million, those of powers of ten compared with the CPU.
+fn sweep(args: &Args, data: &Data<f64>) -> anyhow::Result<()> {
     let lengths = (0..6).flat_map(|power| [1, 2, 5].map(|step| step * 10i64.pow(power)));
+    let offsets = [0, data.values.len()];
     for length in lengths.chain([1_000_000]) {
-        for (name, methods) in [
+        for (line, methods) in [
             ("mean", &MEAN[..]),
-            ("eight", &EIGHT),
+            ("eight methods", &EIGHT),
             ("median", &[Method::MEDIAN]),
         ] {
             let with = TimeBuckets::every(STEP * length).methods(methods);
             let call = || with.aggregate_device(&data.there.0, &data.there.1);
             let (times, found) = time(&data.device, args.runs, &call)?;
             let found = found.download()?;
-            let offsets = [0, data.values.len()];
-            data.check(name, &offsets, STEP * length, &with, &found)?;
-            let bytes = 16 * data.timestamps.len() + 8 * found.len() * (1 + methods.len());
-            println!(
-                "{name},{length},{:.4},{:.4},{:.4},{:.1}",
-                times.median,
-                times.least,
-                times.most,
-                bytes as f64 / times.median / 1e6
-            );
+            let with_cpu = length.to_string().starts_with('1');
+            let error = data.check(line, &offsets, STEP * length, &with, &found, with_cpu)?;
+            let row = Measured::at(line, length as u64, Clock::Device, times);
+            show(&row.bytes(data.bytes(&found)).error(error))?;
         }
     }
     Ok(())

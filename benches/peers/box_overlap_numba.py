@@ -3,13 +3,13 @@
 Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 box_overlap_numba.py SET1.npy SET2.npy
 The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
 numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
-Each time is a median of 7 runs by CUDA events, with the least and the most, boxes and results on the device, for the best of
-several block sizes. The result is a matrix of up to 6 matches a box of the first set, filled with -1 before; it is checked on
-a sample of rows against NumPy. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some hundred boxes.
+Times are by CUDA events, boxes and results on the device, for the best of several block sizes. The result is a matrix of up to 6
+matches a box of the first set, filled with -1 before; it is checked on a sample of rows against NumPy. Without a GPU:
+NUMBA_ENABLE_CUDASIM=1, with some hundred boxes.
 
-naive:  a thread per box of the first set, which goes through the second set in global memory.
-shared: a block loads the second set in tiles into shared memory, a box a thread, and its threads go through
-        each tile.
+plain:         a thread per box of the first set, which goes through the second set in global memory.
+shared memory: a block loads the second set in tiles into shared memory, a box a thread, and its threads go through
+               each tile.
 """
 
 import math
@@ -19,8 +19,8 @@ import numpy as np
 
 from box_overlap_kernels import in_tiles, leave_out, plain
 from boxes import LIMIT, UNUSED
-from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
-from timing import median, said
+from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
+from timing import median, row
 
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 
@@ -49,9 +49,10 @@ def times_ms(launch, runs):
 def main():
     set1, set2 = load(sys.argv[1]), load(sys.argv[2])
     on_device = cuda.to_device(set1), cuda.to_device(set2)
-    print(device_name(), versions(), f"{len(set1)} × {len(set2)} boxes")
-    print(f"{'kernel':<8} {'block':>6} {'ms':>28} {'pairs':>10}")
-    for name, kernel, tile_bytes in (("naive", plain(leave_out), 0), ("shared", in_tiles(1, nb.float32, leave_out), 24)):
+    for name, kernel, tile_bytes in (
+        ("plain", plain(leave_out), 0),
+        ("shared memory", in_tiles(1, nb.float32, leave_out), 24),
+    ):
         times = {}
         for block in BLOCKS[:2] if SIMULATED else BLOCKS:
             out = cuda.to_device(np.full((len(set1), LIMIT), UNUSED, np.int32))
@@ -60,9 +61,9 @@ def main():
             times[block] = times_ms(launch, 1 if SIMULATED else 7)
             found = out.copy_to_host()
             check(set1, set2, found, name)
-        block = min(times, key=lambda block: median(times[block]))
-        pairs = (found >= 0).sum()
-        print(f"{name:<8} {block:>6} {said(times[block]):>28} {pairs:>10}", flush=True)
+        best = min(times.values(), key=median)
+        case, program = f"pipes, {len(set1)} × {len(set2)}", f"Numba ({name})"
+        row(case, best, program, version=nb.__version__, bytes=set1.nbytes + set2.nbytes + found.nbytes)
 
 
 if __name__ == "__main__":

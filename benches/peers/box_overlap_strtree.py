@@ -1,21 +1,22 @@
 """Box overlap with Shapely's STRtree on the CPU: a tree on x and y, and a filter on z.
 
-Run with Shapely and NumPy (pip install shapely):  python3 box_overlap_strtree.py FOLDER [--csv]
-The folder is what benches/box_overlap.rs writes: set1.npy and set2.npy, or with --sweep a folder for each size. With
---csv the lines of the plot are printed: method, boxes, milliseconds with building, pairs.
+Run with Shapely and NumPy (pip install shapely):  python3 box_overlap_strtree.py FOLDER
+The folder is what benches/box_overlap.rs writes: set1.npy and set2.npy, or with --sweep a folder for each size.
 The files hold boxes of float32, N×6: minX, minY, minZ, maxX, maxY, maxZ; those of the example are
 numpy.loadtxt(CSV, numpy.float32, delimiter=",", skiprows=1, usecols=range(1, 7)).
-Each time is a median of 5 runs, with the least and the most, on one core, which is what Shapely uses. The pairs are checked on a sample of rows against NumPy.
+Times include building the tree, on one core, which is what Shapely uses. The pairs are checked on a sample of rows against
+NumPy.
 """
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import shapely
 
-from timing import median, said
+from timing import clock_ms, repeated, row
+
+RUNS = 5
 
 
 def load(path):
@@ -44,41 +45,19 @@ def check(set1, set2, pairs):
         assert (pairs[start:end, 1] == np.flatnonzero(overlap)).all(), f"row {i} has other pairs"
 
 
-def times_ms(call, runs=5):
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e3)
-    return times
-
-
-def measure(folder, is_csv):
+def measure(folder, is_point):
     set1, set2 = (load(folder / name) for name in ("set1.npy", "set2.npy"))
-    tree = build(set2)
-    pairs = query(tree, set1, set2)
-    check(set1, set2, pairs)
-    # A tree is built when it is queried first.
-    empty = set1[:1] * 0 - 1e9
-    building = times_ms(lambda: query(build(set2), empty, set2))
-    querying = times_ms(lambda: query(tree, set1, set2))
-    both = [sum(times) for times in zip(building, querying)]
-    if is_csv:
-        times = ",".join(f"{ms:.3f}" for ms in (median(both), min(both), max(both)))
-        print(f"strtree,{len(set1)},{times},{len(pairs)}", flush=True)
-        return
-    print("shapely", shapely.__version__, f"{len(set1)} × {len(set2)} boxes, {len(pairs)} pairs")
-    print(f"building {said(building)} ms, querying {said(querying)} ms, both {said(both)} ms", flush=True)
+    check(set1, set2, query(build(set2), set1, set2))
+    times = repeated(lambda: clock_ms(lambda: query(build(set2), set1, set2)), RUNS)
+    case = f"STRtree: {len(set1)}" if is_point else f"pipes, {len(set1)} × {len(set2)}"
+    row(case, times, "Shapely (STRtree)", version=shapely.__version__, clock="call")
 
 
 def main():
     folder = Path(sys.argv[1])
-    is_csv = "--csv" in sys.argv
     sizes = sorted((size for size in folder.iterdir() if size.is_dir()), key=lambda size: int(size.name))
-    if is_csv:
-        print("method,boxes,ms,least,most,pairs")
     for size in sizes or [folder]:
-        measure(size, is_csv)
+        measure(size, bool(sizes))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 
 Run with both packages of PyPI:  python3 edit_distance_cpu.py FOLDER [PROCESSES]
 FOLDER has the pairs and gridstride's distances, written by benches/edit_distance --write FOLDER.
-edlib has a process a core, rapidfuzz a thread. Each time is a median of 3 runs; GCUPS are 10⁹ entries of the whole table of distances in a second.
-Distances that differ from gridstride's are an error.
+edlib has a process a core, rapidfuzz a thread. Times are those of whole calls, for the whole case where only a share of its
+pairs was computed. Distances that differ from gridstride's are an error.
 """
 
 import os
 import sys
-import time
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from timing import median
+from timing import clock_ms, repeated, row
 
 RUNS = 3
 # Entries that one core computes, and as many more on all cores as there are.
@@ -50,19 +49,17 @@ def by_rapidfuzz(count, pool, cores):
 PEERS = {"edlib": by_edlib, "rapidfuzz": by_rapidfuzz}
 
 
-def measure(case, name, count, pool, cores):
-    entries = sum(len(a) * len(b) for a, b, _ in pairs[:count])
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        found = PEERS[name](count, pool, cores)
-        times.append(time.perf_counter() - start)
-        assert len(found) == count, f"{name} computed {len(found)} of {count} distances"
-        for i, (distance, pair) in enumerate(zip(found, pairs)):
+def measure(case, total, name, count, pool, cores):
+    found = []
+    call = lambda: found.append(PEERS[name](count, pool, cores))
+    times = repeated(lambda: clock_ms(call), RUNS)
+    for distances in found:
+        assert len(distances) == count, f"{name} computed {len(distances)} of {count} distances"
+        for i, (distance, pair) in enumerate(zip(distances, pairs)):
             assert distance == pair[2], f"pair {i} of {case}: {distance} by {name}, not {pair[2]}"
-    seconds = median(times)
-    # A pair is the work of one core.
-    print(f"{case:<20} {name:<10} {min(cores, count):>5} {count:>8} {seconds * 1e3:>10.1f} {entries / seconds / 1e9:>9.1f}")
+    program = f"{name} ({'one core' if cores == 1 else 'all cores'})"
+    share = count / total if count < total else None
+    row(case, times, program, version=version(name), clock="call", share=share)
 
 
 def most(limit):
@@ -78,21 +75,20 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     processes = int(sys.argv[2]) if len(sys.argv) > 2 else len(os.sched_getaffinity(0))
-    print("edlib", version("edlib"), "rapidfuzz", version("rapidfuzz"))
-    print(f"{'':<20} {'':<10} {'cores':>5} {'pairs':>8} {'ms':>10} {'GCUPS':>9}")
     for file in sorted(Path(sys.argv[1]).glob("*.tsv")):
         pairs.clear()
         with open(file) as lines:
+            case, total = next(lines).split("\t")
             for line in lines:
                 a, b, distance = line.split("\t")
                 pairs.append((a, b, int(distance)))
         # Started after reading, so that they have the pairs.
         with get_context("fork").Pool(processes) as pool:
             for name in PEERS:
-                measure(file.stem, name, most(ENTRIES), pool, 1)
-                # Several long pairs for each core, for balance.
-                count = max(most(ENTRIES * processes), min(len(pairs), 4 * processes))
-                measure(file.stem, name, count, pool, processes)
+                measure(case, int(total), name, most(ENTRIES), pool, 1)
+                # All long pairs, a few for each core.
+                count = max(most(ENTRIES * processes), min(len(pairs), 2 * processes))
+                measure(case, int(total), name, count, pool, processes)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The published Numba CUDA kernels of the tensor sketch, on the workload of benches/tensor_sketch.rs.
 
-Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 tensor_sketch_numba.py [--sweep --csv OUT.csv]
-Each time is a median of 7 runs by CUDA events, with the least and the most, sequences and results on the device. The results
-are checked on the first sequences against exact integers. ladder_tensor_sketch_numba.py has all versions.
+Run with Numba, numba-cuda and NumPy on a machine with a GPU:  python3 tensor_sketch_numba.py [--sweep]
+Times are by CUDA events, sequences and results on the device. The results are checked on the first sequences against exact
+integers. ladder_tensor_sketch_numba.py has all versions.
 
 v8:  a thread per position and row, rows twice in shared memory, one barrier per letter.
 v11: six neighbouring positions per thread, letters and tables staged in shared memory.
@@ -13,19 +13,14 @@ import sys
 
 import numpy as np
 
-from numba_gpu import device_name, elapsed_ms, versions
+from numba_gpu import elapsed_ms, nb
 from tensor_sketch_kernels import *
-from timing import clock_ms, median, said
+from timing import clock_ms, repeated, row
 
 N, LETTERS = 1410, 100_000_000
 
 # Sequences of a launch of V12, its streams, and letters that are checked.
 GROUP, STREAMS, CHECKED = 4, 16, 200
-
-
-def times_ms(launch, runs, measure=elapsed_ms):
-    launch()
-    return [measure(launch) for _ in range(runs)]
 
 
 def check(hashes, signs, short):
@@ -45,12 +40,11 @@ def tables(hashes, signs):
 def main():
     rng = np.random.default_rng(1)
     hashes, signs = rng.integers(0, D, (A, t)), rng.choice([-1, 1], (A, t))
-    print(device_name(), versions())
     check(hashes, signs, rng.integers(0, A, 2 * CHECKED).astype(np.int8))
     on_device = tables(hashes, signs)
     streams = [cuda.stream() for _ in range(STREAMS)]
 
-    def measure(name, lengths, runs=7):
+    def measure(lengths, case, runs=7):
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         seq = cuda.to_device(rng.integers(0, A, offsets[-1]).astype(np.int8))
         starts = cuda.to_device(offsets)
@@ -67,29 +61,21 @@ def main():
             ("v11", lambda: v11[N, SIX_PLACES](*on_device, seq, starts, T), elapsed_ms),
             ("v12", groups, clock_ms),
         ):
-            times = times_ms(launch, runs, clock)
-            print(f"{name:<10} {N:>9} {offsets[-1]:>10} {lengths.max():>8}  numba {version:<4} {said(times):>28} ms", flush=True)
-            yield version, times
+            times = repeated(lambda: clock(launch), runs)
+            row(case(version), times, f"Numba ({version})", version=nb.__version__, bytes=len(seq) + 4 * N * D)
 
     if "--sweep" in sys.argv:
         # As benches/tensor_sketch.rs --sweep: one sequence has a growing share of all letters.
         letters = 20_000_000
-        with open(sys.argv[sys.argv.index("--csv") + 1], "w") as csv:
-            csv.write("form,sequences,letters,longest,device_ms,device_least,device_most\n")
-            for share in (1 / N, 0.01, 0.03, 0.1, 0.3, 1.0):
-                lengths = np.full(N, int(letters * (1 - share) / (N - 1)))
-                lengths[0] = int(letters * share)
-                for version, times in measure(f"{share:.4f}", lengths, runs=3):
-                    csv.write(f"numba {version},{N},{lengths.sum()},{lengths.max()},{median(times):.4f},{min(times):.4f},{max(times):.4f}\n")
+        for share in (1 / N, 0.01, 0.03, 0.1, 0.3, 1.0):
+            lengths = np.full(N, int(letters * (1 - share) / (N - 1)))
+            lengths[0] = int(letters * share)
+            measure(lengths, lambda version: f"{version}: {lengths[0]}", runs=3)
         return
-    for name in ("Equal", "LogNormal"):
-        if name == "Equal":
-            lengths = np.full(N, LETTERS // N)
-        else:
-            weights = rng.lognormal(10, 1.2, N)
-            lengths = np.sort((weights / weights.sum() * LETTERS).astype(int) + 1)[::-1]
-        for _ in measure(name, lengths):
-            pass
+    measure(np.full(N, LETTERS // N), lambda _: "equal lengths")
+    weights = rng.lognormal(10, 1.2, N)
+    lengths = np.sort((weights / weights.sum() * LETTERS).astype(int) + 1)[::-1]
+    measure(lengths, lambda _: "log-normal lengths")
 
 
 if __name__ == "__main__":

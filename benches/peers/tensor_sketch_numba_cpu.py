@@ -1,19 +1,19 @@
 """The published tensor sketch in Numba on the CPU, on the workload of benches/tensor_sketch_cpu.rs.
 
 Run with Numba and NumPy:  python3 tensor_sketch_numba_cpu.py [LETTERS]
-Each time is a median of 3 runs after a first one, with the least and the most: letter by letter, on one core, and with the
-sequences spread over all cores.
+Whole calls, letter by letter, on one core, and with the sequences spread over all cores.
 """
 
 import sys
-import time
 
 import numpy as np
-from numba import __version__, get_num_threads, njit, prange
+from numba import __version__, njit, prange
 
-from timing import median, said
+from timing import clock_ms, repeated, row
 
 A, t, D, N = 4, 4, 96, 1410
+
+RUNS = 3
 
 
 @njit(fastmath=True)
@@ -61,16 +61,13 @@ def main():
     codes = rng.integers(0, A, starts[-1]).astype(np.int8)
     # C(140, 4) is below 2²⁴.
     assert (sketch(hashes, signs, codes[:140]) == exact(hashes, signs, codes[:140])).all()
-    print("numba", __version__, f"{len(codes)} letters, {get_num_threads()} cores")
     for name, call in (("one core", one_core), ("all cores", all_cores)):
         out = np.zeros((N, D), np.float32)
-        times = []
-        for _ in range(4):
-            start = time.perf_counter()
-            call(hashes, signs, codes, starts, out)
-            times.append(time.perf_counter() - start)
-        times = [seconds * 1e3 for seconds in times[1:]]
-        print(f"{name:<10} {said(times, 0):>24} ms {median(times) * 1e6 / len(codes):>8.1f} ns/letter")
+        # Compiles it too.
+        call(hashes, signs, codes, starts[:2], out)
+        times = repeated(lambda: clock_ms(lambda: call(hashes, signs, codes, starts, out)), RUNS)
+        case = f"equal lengths, f32, {letters} letters"
+        row(case, times, f"Numba ({name})", version=__version__, clock="call")
 
 
 if __name__ == "__main__":

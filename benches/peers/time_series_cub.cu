@@ -3,30 +3,22 @@
 //
 // Build and run with NVIDIA's compiler on a machine with a GPU:
 //     nvcc -O3 -std=c++17 -arch=native -o /tmp/time_series_cub time_series_cub.cu && /tmp/time_series_cub
-// Each time is a median of 15 runs by CUDA events, of 10^8 points that are in the device's memory: 5 seconds apart, into
-// buckets of 35. Memory for results is there before.
+// Times are by CUDA events, of 10^8 points that are in the device's memory: 5 seconds apart, into buckets of 35. Memory for
+// results is there before.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <vector>
 
 #include <cub/cub.cuh>
 #include <thrust/iterator/transform_iterator.h>
 
+#include "timing.cuh"
+
 constexpr int POINTS = 100'000'000;
 constexpr long long START = 1'600'000'000, STEP = 5, EVERY = 35;
-
-#define CHECK(call)                                                                      \
-    do {                                                                                 \
-        cudaError_t error = (call);                                                      \
-        if (error != cudaSuccess) {                                                      \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error));          \
-            std::exit(1);                                                                \
-        }                                                                                \
-    } while (0)
 
 struct Round {
     __host__ __device__ long long operator()(long long timestamp) const {
@@ -49,32 +41,6 @@ struct Add {
         return {a.sum + b.sum, a.count + b.count};
     }
 };
-
-template <typename T>
-T* on_device(size_t count) {
-    T* memory;
-    CHECK(cudaMalloc(&memory, count * sizeof(T)));
-    return memory;
-}
-
-template <typename Work>
-void time_it(const char* name, Work work) {
-    cudaEvent_t start, end;
-    CHECK(cudaEventCreate(&start));
-    CHECK(cudaEventCreate(&end));
-    std::vector<float> times;
-    for (int run = 0; run <= 15; run++) {
-        CHECK(cudaEventRecord(start));
-        CHECK(work());
-        CHECK(cudaEventRecord(end));
-        CHECK(cudaEventSynchronize(end));
-        float milliseconds;
-        CHECK(cudaEventElapsedTime(&milliseconds, start, end));
-        if (run > 0) times.push_back(milliseconds);
-    }
-    std::sort(times.begin(), times.end());
-    std::printf("%-28s %10.3f ms (%.3f to %.3f)\n", name, times[7], times.front(), times.back());
-}
 
 int main() {
     std::vector<long long> timestamps(POINTS);
@@ -105,8 +71,8 @@ int main() {
     CHECK(reduce(nullptr, more, pairs, both));
     bytes = std::max(bytes, more);
     void* memory = on_device<char>(bytes);
-    time_it("ReduceByKey, sum", [&] { return reduce(memory, bytes, numbers, sums); });
-    time_it("ReduceByKey, sum and count", [&] { return reduce(memory, bytes, pairs, both); });
+    auto sum_times = times_ms([&] { return reduce(memory, bytes, numbers, sums); });
+    auto mean_times = times_ms([&] { return reduce(memory, bytes, pairs, both); });
 
     // The second bucket is whole, whatever the first one is.
     long long label;
@@ -124,4 +90,10 @@ int main() {
         std::fprintf(stderr, "the results are wrong\n");
         return 1;
     }
+    int buckets;
+    CHECK(cudaMemcpy(&buckets, count, sizeof buckets, cudaMemcpyDeviceToHost));
+    const size_t moved = 16ull * POINTS + 16ull * buckets;
+    row("sum, buckets of 7", "CUB (ReduceByKey)", sum_times, moved);
+    // The count is there in place of a mean.
+    row("mean, buckets of 7", "CUB (ReduceByKey, sum and count)", mean_times, moved);
 }

@@ -2,15 +2,16 @@
 
 Run with PyTorch on a machine with a GPU:
     python3 time_series_torch.py [--points 100000000] [--runs 15]
-Each time is a median of runs by CUDA events, with the least and the most, of points that are in the device's memory: 5 seconds apart, into buckets
-of 35.
+Times are by CUDA events, of points that are in the device's memory: 5 seconds apart, into buckets of 35. The starts and means
+of all buckets are compared with sums of rows of 7 points.
 """
 
 import argparse
+import functools
 
 import torch
 
-from timing import said, times_ms
+from timing import row, times_ms
 
 STEP, EVERY = 5, 35
 
@@ -32,11 +33,20 @@ def main():
         return buckets * EVERY, torch.segment_reduce(values, "mean", lengths=counts)
 
     starts, found = means()
-    first = values[timestamps < starts[1]]
-    assert torch.allclose(found[0], first.mean())
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {args.points} points")
-    print(f"{'round':<28} {said(times_ms(rounded, args.runs)):>28} ms")
-    print(f"{'unique_consecutive, mean':<28} {said(times_ms(means, args.runs)):>28} ms")
+    # The first bucket may lack points.
+    first = int((timestamps < starts[1]).sum())
+    whole = (args.points - first) // (EVERY // STEP)
+    by_rows = values[first : first + whole * (EVERY // STEP)].view(whole, -1).mean(dim=1)
+    assert torch.equal(rounded()[first :: EVERY // STEP][:whole], starts[1 : 1 + whole])
+    assert torch.allclose(found[0], values[:first].mean())
+    error = float(((found[1 : 1 + whole] - by_rows) / by_rows).abs().max())
+    assert error <= 1e-12
+    show = functools.partial(row, version=torch.__version__)
+    points, buckets = args.points, len(starts)
+    show("rounded timestamps", times_ms(rounded, args.runs), "PyTorch", bytes=16 * points)
+    times = times_ms(means, args.runs)
+    program = "PyTorch (unique_consecutive, segment_reduce)"
+    show("mean, buckets of 7", times, program, bytes=16 * (points + buckets), error=error)
 
 
 if __name__ == "__main__":

@@ -50,12 +50,16 @@ def grouped(count):
     return powers.get(count, str(count) if count < 10_000 else f"{count:,}".replace(",", " "))
 
 
-def row(case, times, program, version=None, clock="device", **facts):
+def row(case, times, program, version=None, clock="device", share=None, **facts):
     """Prints a row, and appends it to the file that `cargo xtask bench` names: see crates/figures.
 
     `times` are those of the runs in ms, `clock` says what they include: "device" for work on data in the device's memory
-    between two events, "call" for whole calls by the host's clock. Facts are `bytes`, `operations` with their `unit`, and
+    between two events, "call" for whole calls by the host's clock. Of work of which only a `share` was done, the times are
+    divided by the share. Facts are `bytes`, `operations` with their `unit`, and
     the largest `error` of the results."""
+    if share:
+        times = [time / share for time in times]
+        facts["share"] = share
     line = {
         "case": case,
         "program": program,

@@ -52,8 +52,8 @@ benches/tensor_sketch --device cuda --form direct
 benches/tensor_sketch --device cuda --sequences 1
 python3 benches/peers/tensor_sketch_numba.py
 ## tensor_sketch_longest [tensor_sketch]: Tensor sketch: how the longest sequence counts
-benches/tensor_sketch --device cuda --sweep --csv docs/benchmarks/tensor_sketch_longest.csv
-python3 benches/peers/tensor_sketch_numba.py --sweep --csv docs/benchmarks/tensor_sketch_longest_numba.csv
+benches/tensor_sketch --device cuda --runs 3 --sweep
+python3 benches/peers/tensor_sketch_numba.py --sweep
 ## tensor_sketch_shapes [tensor_sketch]: Tensor sketch: other shapes
 benches/tensor_sketch --device cuda --runs 5 --tuple 1
 benches/tensor_sketch --device cuda --runs 5 --tuple 2
@@ -106,7 +106,7 @@ python3 benches/peers/time_series_torch.py
 nvcc -O3 -std=c++17 -arch=native -o target/bench/time_series_cub benches/peers/time_series_cub.cu
 target/bench/time_series_cub
 ## time_series_buckets [time_series primitives]: Time series: how the length of buckets counts
-benches/time_series --device cuda --sweep > docs/benchmarks/time_series.csv
+benches/time_series --device cuda --sweep
 ## time_series_files [time_series primitives]: Time series: a file of 100 million lines
 bin/gridstride time-series --generate 100000000 --force --out target/bench/points.csv
 3 × bin/gridstride time-series --device cuda --every 1h --aggregate mean,max target/bench/points.csv # means and maxima of 10⁸ lines
@@ -116,7 +116,7 @@ python3 benches/peers/box_overlap_numba.py target/bench/boxes/set1.npy target/be
 benches/box_overlap --device cuda
 python3 benches/peers/box_overlap_torch.py target/bench/boxes/set1.npy target/bench/boxes/set2.npy
 ## box_overlap_sizes [box_overlap primitives]: Box overlap: how the number of boxes counts
-benches/box_overlap --device cuda --sweep 20000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cuda.csv
+benches/box_overlap --device cuda --sweep 20000000 --algorithms auto,brute --runs 7
 ## box_overlap_kinds [box_overlap primitives]: Box overlap: other boxes
 benches/box_overlap --device cuda --rows 800000 --kinds equal
 benches/box_overlap --device cuda --rows 500000 --kinds dense
@@ -204,9 +204,9 @@ benches/box_overlap_cpu --rows 200000
 benches/box_overlap --write target/bench/boxes
 python3 benches/peers/box_overlap_strtree.py target/bench/boxes
 ## box_overlap_cpu_sizes [box_overlap primitives]: Box overlap on the CPU: how the number of boxes counts
-benches/box_overlap --sweep 2000000 --algorithms auto,brute --runs 7 > docs/benchmarks/box_overlap_cpu.csv
+benches/box_overlap --sweep 2000000 --algorithms auto,brute --runs 7
 benches/box_overlap --sweep 2000000 --write target/bench/sizes
-python3 benches/peers/box_overlap_strtree.py target/bench/sizes --csv > docs/benchmarks/box_overlap_strtree.csv
+python3 benches/peers/box_overlap_strtree.py target/bench/sizes
 ";
 
 /// The parsed [`TEXT`].
