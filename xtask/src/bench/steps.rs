@@ -149,32 +149,26 @@ bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --ev
 bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
 # articles
 ## articles_tensor_sketch [ladder]: The articles: tensor sketch
-bin/gridstride_learn tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
-python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
-python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
-python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
-table tensor-sketch
+bin/gridstride_learn tensor-sketch --device cuda
+python3 benches/peers/ladder_tensor_sketch_numba.py
+python3 benches/peers/ladder_tensor_sketch_numba.py --pointers
+python3 benches/peers/ladder_tensor_sketch_numba_cpu.py
 ## articles_box_overlap [ladder]: The articles: box overlap
-bin/gridstride_learn box-overlap --device cuda --json > target/bench/box-overlap.json
-python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
-python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
-python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
-table box-overlap
+bin/gridstride_learn box-overlap --device cuda
+python3 benches/peers/ladder_box_overlap_numba.py --sweep
+python3 benches/peers/ladder_box_overlap_torch.py
+python3 benches/peers/ladder_box_overlap_numba_cpu.py
 ## articles_matmul [ladder]: The articles: matrix products
-bin/gridstride_learn matmul --device cuda --json > target/bench/matmul.json
-python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
-table matmul
-bin/gridstride_learn block-shape --device cuda --json > target/bench/block-shape.json
-python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
-table block-shape
+bin/gridstride_learn matmul --device cuda
+python3 benches/peers/ladder_matmul_numba.py matmul
+bin/gridstride_learn block-shape --device cuda
+python3 benches/peers/ladder_matmul_numba.py block-shape
 ## articles_vector_add [ladder]: The articles: vector addition
-bin/gridstride_learn vector-add --device cuda --json > target/bench/vector-add.json
-python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
-table vector-add
+bin/gridstride_learn vector-add --device cuda
+python3 benches/peers/ladder_vector_add_numba.py
 ## articles_timestamps [ladder]: The articles: timestamps
-bin/gridstride_learn timestamps --device cuda --json > target/bench/timestamps.json
-python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
-table timestamps
+bin/gridstride_learn timestamps --device cuda
+python3 benches/peers/ladder_timestamps_numba.py
 # cpu
 ## tensor_sketch_cpu [tensor_sketch]: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
