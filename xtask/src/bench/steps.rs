@@ -97,6 +97,7 @@ python3 benches/peers/nearest_faiss.py 1000 1000000
 ## edit_distance [edit_distance]: Edit distance
 benches/edit_distance --device cuda --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
+python3 benches/peers/edit_distance_stringzilla.py target/bench/edit_distance
 ## matmul [matmul]: Matrix multiplication
 benches/matmul --device cuda --csv docs/benchmarks/matmul.csv
 python3 benches/peers/matmul_torch.py --csv docs/benchmarks/matmul_torch.csv
@@ -185,11 +186,12 @@ python3 python/benches/labels.py
 ## edit_distance_cpu [edit_distance]: Edit distance on the CPU
 benches/edit_distance --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
+python3 benches/peers/edit_distance_stringzilla.py target/bench/edit_distance
 ## matmul_cpu [matmul]: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
 ## time_series_cpu [time_series primitives]: Time series on the CPU
-benches/time_series_cpu --runs 11
-benches/time_series_cpu --only mean --runs 80
+benches/time_series_cpu
+python3 benches/peers/time_series_duckdb.py
 ## box_overlap_cpu [box_overlap primitives]: Box overlap on the CPU
 benches/box_overlap_cpu --rows 200000
 benches/box_overlap --write target/bench/boxes
