@@ -152,7 +152,7 @@ fn measure<T: Coordinate>(
 /// Bytes of boxes and compressed rows.
 fn bytes<T: Coordinate>(sets: &[Array2<T>; 2], found: &Overlaps) -> usize {
     let numbers = sets[0].len() + sets[1].len();
-    let result = found.offsets().len() * size_of::<usize>() + found.pair_count() * size_of::<u32>();
+    let result = size_of_val(found.offsets()) + found.pair_count() * size_of::<u32>();
     numbers * size_of::<T>() + result
 }
 

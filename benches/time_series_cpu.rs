@@ -1,19 +1,14 @@
-//! Times time-series aggregation on the CPU and checks its results against the plain reference.
+//! Times time-series aggregation on the CPU, whole calls, and checks its results against the plain reference.
 //!
 //!     cargo bench -p gridstride_benches --bench time_series_cpu
 //!
-//! Times are medians of whole calls by the clock, with the least and the most, in milliseconds. Points are 5 s apart,
-//! in nanoseconds, irregular ones give or take a second and with some gaps, and buckets 35 s long; values are a
-//! random walk.
-//! GB/s count each timestamp and value as read once, and each start and number as written once.
-//! `RAYON_NUM_THREADS` limits the number of cores.
+//! Points are 5 s apart, in nanoseconds, irregular ones give or take a second and with some gaps, and buckets 35 s long; values
+//! are a random walk. The error is relative to the largest value. `RAYON_NUM_THREADS` limits the number of cores.
 
 mod common;
 
-use std::time::Instant;
-
 use clap::Parser;
-use common::{Random, Times};
+use common::{Clock, Measured, Random, show, time_whole};
 use gridstride::Device;
 use gridstride::time_series::{
     Aggregates, Duplicates, Method, Order, Summaries, Summary, TimeBuckets, bucket_counts,
@@ -40,29 +35,35 @@ struct Args {
 const SECOND: i64 = 1_000_000_000;
 const START: i64 = 1_500_000_000 * SECOND;
 
+const EIGHT: [Method; 8] = [
+    Method::COUNT,
+    Method::SUM,
+    Method::MEAN,
+    Method::MIN,
+    Method::MAX,
+    Method::FIRST,
+    Method::LAST,
+    Method::STD,
+];
+
 /// Points whose buckets are compared with the reference.
 const CHECKED: usize = 100_000;
 
-fn main() -> gridstride::Result<()> {
+fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let mut random = Random(1);
     let regular =
         Array1::from_iter((0..args.points as i64).map(|index| START + 5 * SECOND * index));
     let irregular = irregular(args.points, &mut random);
     let values = values(args.points, &mut random);
-    println!(
-        "{} threads, {} points",
-        rayon::current_num_threads(),
-        args.points
-    );
-    println!("| case | buckets | ms | GB/s |");
-    println!("|---|--:|--:|--:|");
+    println!("{}", Device::cpu().info());
     let every = |seconds: i64| TimeBuckets::every(seconds * SECOND);
     let mut all = Method::ALL.to_vec();
     all.retain(|&method| Summaries::<Summary>::has(method));
     let rates = [Method::MEAN.rate()];
     let cases = [
         ("mean", every(35).methods(&[Method::MEAN])),
+        ("eight methods", every(35).methods(&EIGHT)),
         ("mean of a day", every(86_400).methods(&[Method::MEAN])),
         ("mean of all", every(1 << 32).methods(&[Method::MEAN])),
         ("all statistics", every(35).methods(&all)),
@@ -77,7 +78,7 @@ fn main() -> gridstride::Result<()> {
                 Method::percentile(95.0),
             ]),
         ),
-        ("rate:mean", every(35).methods(&rates)),
+        ("mean of rates", every(35).methods(&rates)),
         (
             "mean, first of duplicates",
             every(35)
@@ -151,91 +152,65 @@ fn time(
     aggregation: &TimeBuckets,
     timestamps: ArrayView1<i64>,
     values: ArrayView1<f64>,
-) -> gridstride::Result<()> {
+) -> anyhow::Result<()> {
     let device = Device::cpu();
-    let ours = || aggregation.aggregate(&device, timestamps, values);
     let checked = s![..CHECKED.min(values.len())];
     let (some, of_some) = (timestamps.slice(checked), values.slice(checked));
-    check(
+    let error = check(
         &aggregation.aggregate(&device, some, of_some)?,
         &reference::aggregate(aggregation, &[0, some.len()], some, of_some),
         of_some,
     );
-    let mut times = Vec::new();
-    let mut buckets = 0;
-    let mut columns = 0;
-    for run in 0..=runs {
-        let start = Instant::now();
-        let found = ours()?;
-        if run > 0 {
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        (buckets, columns) = (found.len(), found.columns().len());
-    }
-    let bytes = 16 * values.len() + 8 * buckets * (1 + columns);
-    print(name, buckets, bytes, times);
+    let call = || aggregation.aggregate(&device, timestamps, values);
+    let (times, _) = time_whole(runs, call)?;
+    show(&Measured::new(name, Clock::Call, times).error(error))?;
     Ok(())
 }
 
-fn print(name: &str, buckets: usize, bytes: usize, times: Vec<f64>) {
-    let times = Times::of(times);
-    let rate = bytes as f64 / times.median * 1e-6;
-    println!("| {name} | {buckets} | {times} | {rate:.1} |");
-}
-
-/// No number may be farther from the reference than sums of so many values can be, times what dividing by few
-/// degrees of freedom and roots make of it: generous, the tests are strict.
-fn check(found: &Aggregates, expected: &Aggregates, values: ArrayView1<f64>) {
+/// Returns the largest error of a number, relative to it and the largest value. No number may be farther from the reference
+/// than sums of so many values can be, times what dividing by few degrees of freedom and roots make of it: generous, the
+/// tests are strict.
+fn check(found: &Aggregates, expected: &Aggregates, values: ArrayView1<f64>) -> f64 {
     assert_eq!(found.starts(), expected.starts());
     let largest = values.fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let mut worst: f64 = 0.0;
     for (column, expected) in found.columns().iter().zip(expected.columns()) {
         for (&found, &expected) in column.iter().zip(expected) {
-            let both_nan = found.is_nan() && expected.is_nan();
-            let error = (found - expected).abs();
-            let bound = 1e-12 * (expected.abs() + largest);
-            assert!(both_nan || error <= bound, "{found} is not {expected}");
+            if found.is_nan() && expected.is_nan() {
+                continue;
+            }
+            let error = (found - expected).abs() / (expected.abs() + largest);
+            assert!(error <= 1e-12, "{found} is not {expected}");
+            worst = worst.max(error);
         }
     }
+    worst
 }
 
 /// What takes timestamps alone.
-fn others(args: &Args, mut timestamps: Array1<i64>) -> gridstride::Result<()> {
+fn others(args: &Args, mut timestamps: Array1<i64>) -> anyhow::Result<()> {
+    const EVERY: i64 = 35 * SECOND;
     let device = Device::cpu();
-    let (mut round, mut inplace, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut buckets = 0;
-    for run in 0..=args.runs {
-        let start = Instant::now();
-        let rounded = round_timestamps(&device, timestamps.view(), 35 * SECOND, 0)?;
-        let after_round = Instant::now();
-        let found = bucket_counts(&device, timestamps.view(), 35 * SECOND, 0)?;
-        let end = Instant::now();
-        buckets = found.starts.len();
-        assert!(
-            rounded
-                .iter()
-                .zip(&timestamps)
-                .take(CHECKED)
-                .all(|(rounded, t)| *rounded == t.div_euclid(35 * SECOND) * 35 * SECOND)
-        );
-        if run > 0 {
-            round.push((after_round - start).as_secs_f64() * 1e3);
-            counts.push((end - after_round).as_secs_f64() * 1e3);
-        }
+    let wanted = |name: &str| name.contains(&args.only);
+    let rounded = |t: i64| t.div_euclid(EVERY) * EVERY;
+    if wanted("counts") {
+        let call = || bucket_counts(&device, timestamps.view(), EVERY, 0);
+        let (times, _) = time_whole(args.runs, call)?;
+        show(&Measured::new("counts", Clock::Call, times))?;
     }
-    for _ in 0..args.runs {
-        let start = Instant::now();
-        round_timestamps_inplace(&device, timestamps.view_mut(), 35 * SECOND, 0)?;
-        inplace.push(start.elapsed().as_secs_f64() * 1e3);
+    if wanted("round") {
+        let call = || round_timestamps(&device, timestamps.view(), EVERY, 0);
+        let (times, found) = time_whole(args.runs, call)?;
+        let mut pairs = found.iter().zip(&timestamps);
+        assert!(pairs.all(|(found, &t)| *found == rounded(t)));
+        show(&Measured::new("round", Clock::Call, times))?;
     }
-    let points = args.points;
-    for (name, buckets, bytes, times) in [
-        ("round", 0, 16 * points, round),
-        ("round in place", 0, 16 * points, inplace),
-        ("counts", buckets, 8 * points + 12 * buckets, counts),
-    ] {
-        if name.contains(&args.only) {
-            print(name, buckets, bytes, times);
-        }
+    if wanted("round in place") {
+        // Rounded ones stay as they are, and take as long.
+        let call = || round_timestamps_inplace(&device, timestamps.view_mut(), EVERY, 0);
+        let (times, ()) = time_whole(args.runs, call)?;
+        assert!(timestamps.iter().all(|&t| t == rounded(t)));
+        show(&Measured::new("round in place", Clock::Call, times))?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
     python3 ladder_box_overlap_numba.py [--boxes 200000] [--runs 5] [--sweep]
 
-Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
-`call` those of whole calls by the host's clock, from boxes in ordinary memory to matches there. The boxes are those of
+Each version has times by CUDA events, of the launch on data in the device's memory, and by the host's clock, of whole calls
+from boxes in ordinary memory to matches there. The boxes are those of
 the published program, seed 42, in metres. All matches are compared with those of a search on the CPU, but for v3, whose
 wrong pairs are counted. `--sweep` takes the best of blocks of 64 to 1024 threads, timed once each; else a block has 256.
 Other than published, a seventh match marks the row, not the sixth. Without a GPU: NUMBA_ENABLE_CUDASIM=1 and 60 boxes.
@@ -18,10 +18,10 @@ import numpy as np
 
 from box_overlap_kernels import in_tiles, mark, plain
 from boxes import LIMIT, UNUSED, check, matches, welds_and_segments
-from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
-from timing import clock_ms, median, repeated, show_row
+from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
+from timing import clock_ms, median, repeated, row
 
-show = functools.partial(show_row, "box-overlap")
+show = functools.partial(row, program="Numba", version=nb.__version__)
 
 # Threads of a block, boxes that a thread of v2 and v3 loads, and the shared memory that every GPU gives to a block.
 THREADS, ITEMS, SHARED = 256, 4, 48 << 10
@@ -44,9 +44,8 @@ def main():
     parser.add_argument("--sweep", action="store_true", help="the best of nine sizes of blocks")
     options = parser.parse_args()
     sets = [(boxes / 1000).astype(np.float32) for boxes in welds_and_segments(options.boxes)]
-    expected, pairs = matches(*sets)
+    expected, _ = matches(*sets)
     n = len(sets[0])
-    show("", device=device_name(), versions=versions(), boxes=n, pairs=int(pairs))
     single, half = np.float32, np.float16
     for version, kernel, items, dtype in (
         ("kernel", plain(mark), 0, single),
@@ -64,9 +63,9 @@ def main():
             kernel[-(-n // threads), threads, 0, shared](set1, set2, out)
 
         launch(THREADS)
-        found, remark = out.copy_to_host(), None
+        found = out.copy_to_host()
         if dtype == half:
-            remark = "{} pairs are wrong, {} are missing".format(*count_wrong(found, expected))
+            print("{}: {} pairs are wrong, {} are missing".format(version, *count_wrong(found, expected)))
         else:
             check(found, expected, version)
 
@@ -85,7 +84,8 @@ def main():
             return out.copy_to_host()
 
         call_times = repeated(lambda: clock_ms(call), 0 if SIMULATED else options.runs)
-        show(version, kernel_times, call_times, threads=threads, remark=remark)
+        show(version, kernel_times)
+        show(version, call_times, clock="call")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The published box overlap on the CPU, beside `gridstride_learn box-overlap`.
 
 Run with Numba and NumPy:  python3 ladder_box_overlap_numba_cpu.py [--boxes 200000] [--runs 3]
-Prints a line of JSON for each version, with times of whole calls by the host's clock. The slow ones search for a share of
+Times are those of whole calls by the host's clock. The slow versions search for a share of
 the first set only: the times are divided by that share. All matches found are compared with those of a search along x.
 
 broadcasting: NumPy, slices of boxes of the first set against all of the second.
@@ -9,15 +9,12 @@ compiled:     Numba, a loop over both sets, a box of the first set in locals; f3
 """
 
 import argparse
-import functools
 
 import numpy as np
-from numba import __version__, get_num_threads, njit, prange
+from numba import __version__, njit, prange
 
 from boxes import LIMIT, OVERFLOW, UNUSED, check, matches, welds_and_segments
-from timing import clock_ms, repeated, show_row
-
-show = functools.partial(show_row, "box-overlap")
+from timing import clock_ms, repeated, row
 
 # Boxes of the first set that a slow version searches for, and of a slice.
 OF_BROADCASTING, OF_ONE_CORE, SLICE = 2000, 10_000, 500
@@ -79,7 +76,6 @@ def main():
     options = parser.parse_args()
     integers = welds_and_segments(options.boxes)
     floats = [(boxes / 1000).astype(np.float32) for boxes in integers]
-    show("", versions=f"Numba {__version__}", boxes=len(integers[0]), cores=get_num_threads())
     n = len(integers[0])
     for version, search, sets, rows in (
         ("broadcasting", broadcasting, floats, OF_BROADCASTING),
@@ -96,7 +92,9 @@ def main():
         call = lambda: found.append(search(set1, set2))
         times = repeated(lambda: clock_ms(call), options.runs)
         check(found[-1], expected, version)
-        show(version, call=times, share=len(set1) / n)
+        program, of = ("NumPy", np.__version__) if search is broadcasting else ("Numba", __version__)
+        share = rows / n if rows < n else None
+        row(version, times, program, version=of, clock="call", share=share)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,17 @@
 """The published box overlap on a GPU without a kernel, by broadcasting, beside `gridstride_learn box-overlap`.
 
 Run with PyTorch and Numba on a machine with a GPU:  python3 ladder_box_overlap_torch.py [--boxes 200000] [--runs 3]
-Prints a line of JSON with the times of the search, by CUDA events, and of whole calls from and to the host's memory. The
-boxes are those of the published program, in metres. The number of pairs is compared with that of a search along x.
+Times are those of the search, by CUDA events, and of whole calls from and to the host's memory. The boxes are those of the published program, in metres. The number of pairs is compared with that of a search along x.
 """
 
 import argparse
-import functools
 
 import numpy as np
 import torch
 
 from box_overlap_torch import overlaps
 from boxes import matches, welds_and_segments
-from timing import clock_ms, repeated, show_row, times_ms
-
-show = functools.partial(show_row, "box-overlap")
+from timing import clock_ms, repeated, row, times_ms
 
 # Boxes of the first set at a time.
 SLICE = 4000
@@ -32,12 +28,12 @@ def main():
     on_device = [torch.from_numpy(boxes).to(options.device) for boxes in sets]
     pairs = overlaps(*on_device, SLICE)
     assert len(pairs) == expected, f"{len(pairs)} pairs, not {expected}"
-    kernel = None
+    case, version = "broadcasting, GPU", torch.__version__
     if options.device == "cuda":
-        kernel = times_ms(lambda: overlaps(*on_device, SLICE), runs=options.runs)
+        times = times_ms(lambda: overlaps(*on_device, SLICE), runs=options.runs)
+        row(case, times, "PyTorch", version=version)
     call = lambda: overlaps(*(torch.from_numpy(boxes).to(options.device) for boxes in sets), SLICE).cpu()
-    show("", versions=f"PyTorch {torch.__version__}", boxes=options.boxes)
-    show("broadcasting, GPU", kernel, repeated(lambda: clock_ms(call), options.runs))
+    row(case, repeated(lambda: clock_ms(call), options.runs), "PyTorch", version=version, clock="call")
 
 
 if __name__ == "__main__":

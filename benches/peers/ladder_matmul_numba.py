@@ -5,20 +5,19 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
     python3 ladder_matmul_numba.py matmul [--m 6000 --k 4800 --n 4000] [--runs 5]
     python3 ladder_matmul_numba.py block-shape [--m 50000 --k 784 --n 10] [--runs 5]
 
-Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
-`call` those of whole calls by the host's clock, from matrices in ordinary memory to the product there. Rows of each
+Each version has times by CUDA events, of the launch on data in the device's memory, and by the host's clock, of whole calls
+from matrices in ordinary memory to the product there. Rows of each
 product are compared with NumPy's, within k roundings of the type. In the published kernels a sum begins with `0.`, which
 is a number of f64: the rows `naive` and `tiled` have that, those with `f32 sums` do not. Without a GPU:
 NUMBA_ENABLE_CUDASIM=1, with matrices of 20×20.
 """
 
 import argparse
-import functools
 
 import numpy as np
 
-from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
-from timing import clock_ms, repeated, show_row
+from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
+from timing import clock_ms, repeated, row
 
 TILE = 16
 
@@ -75,8 +74,8 @@ def check(a, b, c, name):
     assert (np.abs(c[rows] - exact) <= bound).all(), f"{name} computes something else"
 
 
-def measure(show, version, kernel, block, a, b, runs):
-    """A row of JSON for a product in blocks of a shape, rows of C along x."""
+def measure(version, kernel, block, a, b, runs):
+    """Times a product in blocks of a shape, rows of C along x."""
     shape = (a.shape[0], b.shape[1])
     grid = tuple(-(-size // threads) for size, threads in zip(shape, block))
     on_device = cuda.to_device(a), cuda.to_device(b), cuda.device_array(shape, a.dtype)
@@ -90,7 +89,9 @@ def measure(show, version, kernel, block, a, b, runs):
         launch(cuda.to_device(a), cuda.to_device(b), c)
         return c.copy_to_host()
 
-    show(version, kernel_times, repeated(lambda: clock_ms(call), 0 if SIMULATED else runs))
+    call_times = repeated(lambda: clock_ms(call), 0 if SIMULATED else runs)
+    for times, clock in ((kernel_times, "device"), (call_times, "call")):
+        row(version, times, "Numba", version=nb.__version__, clock=clock)
 
 
 def main():
@@ -106,8 +107,6 @@ def main():
     dtype = np.float32 if is_matmul else np.float64
     rng = np.random.default_rng(1)
     a, b = rng.uniform(-1, 1, (m, k)).astype(dtype), rng.uniform(-1, 1, (k, n)).astype(dtype)
-    show = functools.partial(show_row, options.ladder)
-    show("", device=device_name(), versions=versions(), m=m, k=k, n=n)
     if is_matmul:
         for version, kernel in (
             ("naive", naive(0.0)),
@@ -115,14 +114,14 @@ def main():
             ("tiled", tiled(0.0)),
             ("tiled, f32 sums", tiled(np.float32(0))),
         ):
-            measure(show, version, kernel, (TILE, TILE), a, b, options.runs)
+            measure(version, kernel, (TILE, TILE), a, b, options.runs)
         return
     kernel = naive(0.0)
     for block in ((16, 16), (1, 256), (256, 1)):
-        measure(show, "{}×{}".format(*block), kernel, block, a, b, options.runs)
+        measure("{}×{}".format(*block), kernel, block, a, b, options.runs)
     # (a·b)ᵀ = bᵀ·aᵀ, of matrices that are stored transposed.
     transposed = [np.ascontiguousarray(matrix.T) for matrix in (b, a)]
-    measure(show, "1×256 transposed", kernel, (1, 256), *transposed, options.runs)
+    measure("1×256 transposed", kernel, (1, 256), *transposed, options.runs)
 
 
 if __name__ == "__main__":

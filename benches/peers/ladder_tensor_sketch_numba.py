@@ -4,8 +4,8 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
     python3 ladder_tensor_sketch_numba.py [--sequences 1410] [--letters 100000000] [--runs 5] [--equal] [--pointers]
 
-Prints a line of JSON for each version: `kernel` are times by CUDA events of one launch on data in the device's memory,
-`call` those of whole calls by the host's clock, from letters in ordinary memory to sketches there. The lengths are those
+Versions have times by CUDA events, of one launch on data in the device's memory (V12: by the host's clock), and by the host's
+clock, of whole calls from letters in ordinary memory to sketches there. The lengths are those
 of the ladder, from half to one and a half of the mean. Every sketch is compared with exact integers. Without a GPU:
 NUMBA_ENABLE_CUDASIM=1, with some sequences and some hundred letters.
 """
@@ -15,11 +15,11 @@ import functools
 
 import numpy as np
 
-from numba_gpu import SIMULATED, device_name, elapsed_ms, versions
+from numba_gpu import SIMULATED, elapsed_ms, nb
 from tensor_sketch_kernels import *
-from timing import clock_ms, repeated, show_row
+from timing import clock_ms, repeated, row
 
-show = functools.partial(show_row, "tensor-sketch")
+show = functools.partial(row, program="Numba", version=nb.__version__)
 
 # Sequences of a launch of V12, and its streams: as many as the ladder has, and those of the published program.
 GROUP, STREAMS, PUBLISHED_STREAMS = 4, 128, 16
@@ -72,7 +72,7 @@ def one_by_one(data, runs):
     v3[1, ALONG_ROWS](*tables, cuda.to_device(data.seq[:1]), cuda.device_array((ROWS, D), np.float32))
     call_times = repeated(lambda: clock_ms(call), runs)
     data.expected.check(np.array(found), "V3")
-    show("V3", call=call_times)
+    show("V3", call_times, clock="call")
 
 
 def on_streams(data, runs):
@@ -93,7 +93,7 @@ def on_streams(data, runs):
 
     call_times = repeated(lambda: clock_ms(call), runs)
     data.expected.check(np.array(found), "V4")
-    show("V4", call=call_times)
+    show("V4", call_times, clock="call")
 
 
 def all_at_once(data, runs):
@@ -124,7 +124,8 @@ def all_at_once(data, runs):
             launch(cuda.to_device(data.seq), out)
             return out.copy_to_host()
 
-        show(version, kernel_times, repeated(lambda: clock_ms(call), 0 if SIMULATED else runs))
+        show(version, kernel_times)
+        show(version, repeated(lambda: clock_ms(call), 0 if SIMULATED else runs), clock="call")
 
 
 def few_a_launch(data, runs, version, count):
@@ -143,7 +144,7 @@ def few_a_launch(data, runs, version, count):
 
     kernel_times = repeated(lambda: clock_ms(call), runs)
     data.expected.check(T.copy_to_host()[:, t], version)
-    show(version, kernel_times, remark=f"{count} streams, by the host's clock")
+    show(version, kernel_times)
 
 
 def constant_tables(data, runs):
@@ -178,7 +179,6 @@ def pointers(data, runs):
 def main():
     options = arguments()
     data = Data(options)
-    show("", device=device_name(), versions=versions(), letters=len(data.seq), longest=int(np.diff(data.starts).max()))
     if options.pointers:
         pointers(data, options.runs)
         return

@@ -1,7 +1,7 @@
 """The published tensor sketch on the CPU, V0 to V2, beside `gridstride_learn tensor-sketch`.
 
 Run with Numba and NumPy:  python3 ladder_tensor_sketch_numba_cpu.py [--letters 100000000] [--runs 3]
-Prints a line of JSON for each version, with times of whole calls by the host's clock. V0, which is interpreted, and V1
+Times are those of whole calls by the host's clock. V0, which is interpreted, and V1
 sketch a share of the letters only: the times are divided by that share. Every sketch is compared with NumPy's, in whole
 numbers, on a sequence of a thousand letters.
 
@@ -11,15 +11,12 @@ V2: sequences over all cores.
 """
 
 import argparse
-import functools
 
 import numpy as np
-from numba import __version__, get_num_threads
+from numba import __version__
 
 from tensor_sketch_exact import A, D, exact, sketch, t
-from timing import clock_ms, repeated, show_row
-
-show = functools.partial(show_row, "tensor-sketch")
+from timing import clock_ms, repeated, row
 
 # Sequences.
 N = 1410
@@ -52,15 +49,17 @@ def main():
     assert (sketch(hashes, signs, short) == expected).all(), "V1 computes something else"
     found = exact(hashes, signs, short, np.array([0, len(short), len(short)]))
     assert (found[0] == expected).all() and not found[1].any(), "V2 computes something else"
-    show("", versions=f"Numba {__version__}", letters=len(codes), cores=get_num_threads())
 
     few = codes[:OF_V0]
-    show("V0", call=[clock_ms(lambda: v0(hashes, signs, few))], share=len(few) / len(codes))
+    times, share = [clock_ms(lambda: v0(hashes, signs, few))], len(few) / len(codes)
+    row("V0", times, "NumPy", version=np.__version__, clock="call", share=share)
     some = codes[:OF_V1]
-    call = lambda: sketch(hashes, signs, some)
-    show("V1", call=repeated(lambda: clock_ms(call), options.runs), share=len(some) / len(codes))
-    call = lambda: exact(hashes, signs, codes, starts)
-    show("V2", call=repeated(lambda: clock_ms(call), options.runs))
+    for version, call, share in (
+        ("V1", lambda: sketch(hashes, signs, some), len(some) / len(codes)),
+        ("V2", lambda: exact(hashes, signs, codes, starts), None),
+    ):
+        times = repeated(lambda: clock_ms(call), options.runs)
+        row(version, times, "Numba", version=__version__, clock="call", share=share)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,8 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
     python3 ladder_timestamps_numba.py [--points 6291456] [--step 5] [--every 35] [--runs 5]
 
-Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
-`call` those of whole calls by the host's clock, from values to sums in the host's memory, through memory of the device
-that exists. Points are `step` seconds apart, values of f64, in buckets of `every` seconds; v1, v3 and v4 need a whole
+Versions have times by CUDA events, of the launch on data in the device's memory, and by the host's clock, of whole calls from
+values to sums in the host's memory, through memory of the device that exists. Points are `step` seconds apart, values of f64, in buckets of `every` seconds; v1, v3 and v4 need a whole
 number of points a bucket. Sums are compared with NumPy's. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some hundred points.
 """
 
@@ -15,10 +14,10 @@ import functools
 
 import numpy as np
 
-from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, nb, versions
-from timing import clock_ms, repeated, show_row
+from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
+from timing import clock_ms, repeated, row
 
-show = functools.partial(show_row, "timestamps")
+show = functools.partial(row, program="Numba", version=nb.__version__)
 
 THREADS, STREAMS, SECOND = 256, 4, 1_000_000_000
 
@@ -131,7 +130,8 @@ def neighbours(points, values, expected, runs):
 
         call_times = repeated(lambda: clock_ms(call), 0 if SIMULATED else runs)
         expected.check(downloaded, version)
-        show(version, kernel_times, call_times)
+        show(version, kernel_times)
+        show(version, call_times, clock="call")
     if SIMULATED:
         pinned, found = values, np.zeros(-(-n // points))
     else:
@@ -154,7 +154,7 @@ def neighbours(points, values, expected, runs):
 
     times = repeated(lambda: clock_ms(on_streams), runs)
     expected.check(np.array(found), "v4")
-    show("v4", call=times)
+    show("v4", times, clock="call")
 
 
 def runs_of_timestamps(timestamps, values, granularity, expected, runs):
@@ -196,7 +196,6 @@ def main():
     timestamps = first + np.arange(options.points, dtype=np.int64) * options.step * SECOND
     values = np.random.default_rng(1).uniform(-1, 1, options.points)
     expected = Expected(timestamps, values, granularity)
-    show("", device=device_name(), versions=versions(), points=options.points, step=options.step, every=options.every)
     if options.every % options.step == 0:
         neighbours(options.every // options.step, values, expected, options.runs)
     runs_of_timestamps(timestamps, values, granularity, expected, options.runs)

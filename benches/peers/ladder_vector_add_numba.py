@@ -4,9 +4,8 @@ Run with Numba, numba-cuda and NumPy on a machine with a GPU:
 
     python3 ladder_vector_add_numba.py [--elements 20000000] [--streams 2,5,10] [--runs 5]
 
-Prints a line of JSON for each version: `kernel` are times by CUDA events of the launch on data in the device's memory,
-`call` those of whole calls by the host's clock, into memory of the device that exists. Two vectors of i32 are added to one of f64; all sums are compared. The
-published program times a first call, in which Numba compiles the kernel: the row `one stream, first call` has that. Its
+Versions have times by CUDA events, of the launch on data in the device's memory, or by the host's clock, of whole calls into
+memory of the device that exists. Two vectors of i32 are added to one of f64; all sums are compared. The published program times a first call, in which Numba compiles the kernel: the row `one stream, first call` has that. Its
 streams share one output on the device, which is right only because copies from ordinary memory wait; here each stream
 has its own. Without a GPU: NUMBA_ENABLE_CUDASIM=1, with some thousand elements.
 """
@@ -16,10 +15,10 @@ import functools
 
 import numpy as np
 
-from numba_gpu import SIMULATED, cuda, device_name, elapsed_ms, versions
-from timing import clock_ms, repeated, show_row
+from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
+from timing import clock_ms, repeated, row
 
-show = functools.partial(show_row, "vector-add")
+show = functools.partial(row, program="Numba", version=nb.__version__)
 
 THREADS = 256
 
@@ -78,7 +77,6 @@ def main():
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-(2**30), 2**30, n).astype(np.int32) for _ in range(2))
     expected = a.astype(np.float64) + b
-    show("", device=device_name(), versions=versions(), elements=n)
 
     def check(out, name):
         assert (out == expected).all(), f"{name} computes something else"
@@ -97,7 +95,7 @@ def main():
     cuda.synchronize()
     first = [clock_ms(one_stream)]
     check(out, "the first call")
-    show("one stream, first call", call=first)
+    show("one stream, first call", first, clock="call")
 
     grid_3d = -(-blocks(n) // SIDE**2), SIDE, SIDE
     for version, kernel, launch in (
@@ -123,7 +121,7 @@ def main():
     for version, call in calls:
         times = repeated(lambda: clock_ms(call), options.runs)
         check(pinned[2] if version == "pinned" else out, version)
-        show(version, call=times)
+        show(version, times, clock="call")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the programs in Numba CUDA share: `cuda` and `nb`, the device's name, and times by events."""
+"""What the programs in Numba CUDA share: `cuda` and `nb`, and times by events."""
 
 import time
 import warnings
@@ -15,19 +15,6 @@ config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 # Whether kernels run in Numba's simulator, whose events tell no time.
 SIMULATED = bool(config.ENABLE_CUDASIM)
-
-
-def device_name():
-    """The GPU's name."""
-    if SIMULATED:
-        return "Numba's simulator"
-    name = cuda.get_current_device().name
-    return name.decode() if isinstance(name, bytes) else name
-
-
-def versions():
-    """The versions of what compiles and runs the kernels."""
-    return f"Numba {nb.__version__}"
 
 
 def elapsed_ms(launch):

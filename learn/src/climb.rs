@@ -42,6 +42,7 @@ pub struct Climb<'a> {
     rows: Vec<Row>,
     sweeps: Vec<Sweep>,
     title: String,
+    variant: String,
     bar: ProgressBar,
 }
 
@@ -54,8 +55,14 @@ impl<'a> Climb<'a> {
             rows: Vec::new(),
             sweeps: Vec::new(),
             title,
+            variant: String::new(),
             bar,
         }
+    }
+
+    /// Says what is not as by default, as the names of versions do not.
+    pub fn variant(self, variant: String) -> Climb<'a> {
+        Climb { variant, ..self }
     }
 
     /// Says on a terminal what is being done between the rows.
@@ -250,6 +257,7 @@ impl<'a> Climb<'a> {
         self.bar.finish_and_clear();
         Ladder {
             title: self.title,
+            variant: self.variant,
             device: self.setup.device.info().to_string(),
             rows: self.rows,
             sweeps: self.sweeps,

@@ -29,6 +29,7 @@ mod times;
 mod timestamps;
 mod vector_add;
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -238,6 +239,8 @@ fn run(args: &Cli) -> Result<()> {
         true => TableStyle::Markdown,
         false => TableStyle::Plain,
     };
+    // As benchmarks do.
+    let rows = env::var_os(figures::FILE);
     let mut ladders = Vec::new();
     for device in [device].into_iter().chain(simulator) {
         let runs = match device.kind() {
@@ -254,6 +257,11 @@ fn run(args: &Cli) -> Result<()> {
         for ladder in climbed {
             let gap = if ladders.is_empty() { "" } else { "\n" };
             report::show_text(&format!("{gap}{}", table::text(&ladder, format)))?;
+            if let Some(path) = &rows {
+                for row in ladder.measured() {
+                    row.append(Path::new(path))?;
+                }
+            }
             ladders.push(ladder);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use figures::Measured;
 use gridstride::device::Occupancy;
 use serde::Serialize;
 
@@ -10,6 +11,8 @@ use serde::Serialize;
 pub struct Ladder {
     /// The computation.
     pub title: String,
+    /// What is not as by default, to tell rows of two ladders apart; may be empty.
+    pub variant: String,
     /// The device.
     pub device: String,
     /// The versions, in order.
@@ -26,6 +29,27 @@ impl Ladder {
             false => "",
         };
         format!("{}{remark}", self.device)
+    }
+
+    /// Returns the rows as those of a benchmark.
+    pub fn measured(&self) -> impl Iterator<Item = Measured> {
+        self.rows.iter().map(|row| {
+            let clock = match row.clock {
+                Clock::WholeCall => figures::Clock::Call,
+                Clock::Kernel => figures::Clock::Device,
+            };
+            let case = match self.variant.as_str() {
+                "" => row.version.clone(),
+                variant => format!("{}, {variant}", row.version),
+            };
+            let times = [row.range[0], row.time, row.range[1]];
+            let times = times.map(|time| time.as_secs_f64() * 1e3);
+            Measured {
+                runs: row.runs,
+                share: (row.share < 1.0).then_some(row.share),
+                ..Measured::new(case, clock, times.into())
+            }
+        })
     }
 
     /// Returns the speed of each version relative to the first one with the same clock; not finite if

@@ -176,6 +176,7 @@ mod tests {
         };
         Ladder {
             title: "A ladder".to_owned(),
+            variant: String::new(),
             device: "cpu".to_owned(),
             rows: vec![
                 row("plain", Clock::WholeCall, 1, 12_300_000, 0, 0.125, ""),

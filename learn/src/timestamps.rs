@@ -58,8 +58,8 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
             .as_ref()
             .map_or(default.to_owned(), |e| e.text.clone())
     };
-    let title = format!(
-        "Sums of {n} points, {}{} into {}, in f64",
+    let points = format!(
+        "{}{} into {}",
         name(&options.step, "5s"),
         if options.gaps {
             " with irregular steps and gaps"
@@ -68,7 +68,10 @@ pub fn climb(options: &Options, setup: &Setup) -> Result<Ladder> {
         },
         name(&options.every, "35s")
     );
-    let mut climb = Climb::new(setup, title);
+    let title = format!("Sums of {n} points, {points}, in f64");
+    let is_default = options.step.is_none() && options.every.is_none() && !options.gaps;
+    let variant = if is_default { String::new() } else { points };
+    let mut climb = Climb::new(setup, title).variant(variant);
     climb.say("the points and the reference");
     let mut random = Random::new(setup.seed, 0);
     let values: Array1<f64> = (0..n).map(|_| 2.0 * random.unit() - 1.0).collect();

@@ -2,25 +2,28 @@
 
     python python/benches/labels.py --points 2000000 --labels 100
 
-prints for each kind of labels the milliseconds of `time_series.aggregate`, of polars' group_by of the labels and of the
-start of each point's bucket, and of polars' group_by of the labels alone, which has fewer results. The rows with buckets
-have the same results, which are compared. Everything runs in turn: medians of 7 runs with the least and the most.
+shows for each kind of labels the times of `time_series.aggregate`, of polars' group_by of the labels and of the start of each
+point's bucket, and of polars' group_by of the labels alone, which has fewer results. The rows with buckets have the same
+results, which are compared. Everything runs in turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
-from measure import clock, progress
+from measure import PEERS, clock, progress
 
 from gridstride import time_series
+
+sys.path.insert(0, str(PEERS))
+
+from timing import row
 
 EVERY = 3600
 
@@ -66,14 +69,12 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=100)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", help="a file for the times")
     options = parser.parse_args()
     rng = np.random.default_rng(7)
     times = np.cumsum(rng.integers(0, 3, options.points))
     values = rng.standard_normal(options.points)
     labels = rng.integers(0, options.labels, options.points)
     names = [f"sensor-{label:05}" for label in range(options.labels)]
-    rows = {}
     for kind, (ours, theirs) in columns(labels, names).items():
         progress(kind)
         frame = pl.DataFrame({"series": theirs, "time": times, "value": values})
@@ -81,19 +82,14 @@ def main() -> None:
         mean = pl.col("value").mean().alias("mean")
         calls: dict[str, Callable[[], Any]] = {
             "gridstride": lambda: time_series.aggregate(times, values, EVERY, series=ours, device=options.device),
-            "polars, buckets": lambda: frame.lazy().group_by("series", start).agg(mean).collect(),
-            "polars, labels alone": lambda: frame.lazy().group_by("series").agg(mean).collect(),
+            "polars": lambda: frame.lazy().group_by("series", start).agg(mean).collect(),
+            "polars (labels alone)": lambda: frame.lazy().group_by("series").agg(mean).collect(),
         }
-        rows[kind], results = measured(calls, options.runs)
-        check(results["gridstride"], results["polars, buckets"])
-    print(f"{options.points} points, {options.labels} labels: milliseconds\n")
-    print("| labels | " + " | ".join(calls) + " |\n| --- | " + " | ".join("--:" for _ in calls) + " |")
-    for kind, found in rows.items():
-        cells = [f"{statistics.median(ms):.1f} ({min(ms):.1f}–{max(ms):.1f})" for ms in found.values()]
-        print(f"| {kind} | " + " | ".join(cells) + " |")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(rows, file)
+        times_ms, results = measured(calls, options.runs)
+        check(results["gridstride"], results["polars"])
+        case = f"{options.points} points, {options.labels} labels as {kind}"
+        for program, ms in times_ms.items():
+            row(case, ms, program, version=pl.__version__ if program.startswith("polars") else None, clock="call")
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ fn all(letters: &Letters, tables: &Tables, options: &Options, setup: &Setup) -> 
 /// Runs the versions that compute all sequences in one launch, of sequences of equal lengths.
 fn of_equal_lengths(letters: &Letters, tables: &Tables, setup: &Setup) -> Result<Ladder> {
     let title = format!("V14, equal lengths: {}", title(letters));
-    let mut climb = Climb::new(setup, title);
+    let mut climb = Climb::new(setup, title).variant("equal lengths".to_owned());
     climb.say("the reference of equal lengths");
     let expected = Expected::new(letters, &Entries::new(tables))?;
     let device = &setup.device;

@@ -37,7 +37,7 @@ const PLOTS: &str = "plots";
 /// The measurements, and what is done with their results.
 #[derive(Args)]
 pub struct Options {
-    /// Steps, or the groups `kernels`, `ladder`, `articles` and `cpu`; all by default.
+    /// Steps, or the groups `kernels`, `articles` and `cpu`; all by default.
     names: Vec<String>,
     /// Show the steps and their commands, and run nothing.
     #[arg(long)]

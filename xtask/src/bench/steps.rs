@@ -95,6 +95,7 @@ python3 benches/peers/nearest_faiss.py 10000 1000000
 ## edit_distance [edit_distance]: Edit distance
 benches/edit_distance --device cuda --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
+python3 benches/peers/edit_distance_stringzilla.py target/bench/edit_distance
 ## matmul [matmul]: Matrix multiplication
 benches/matmul --device cuda
 python3 benches/peers/matmul_torch.py
@@ -129,52 +130,33 @@ bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv # pairs of 20 M and 20 M boxes
 ## python [matmul tensor_sketch box_overlap primitives time_series distances]: From Python
 python3 python/benches/run.py
-# ladder
-## ladder_tensor_sketch [ladder]: The ladders: tensor sketch
-bin/gridstride_learn tensor-sketch --device cuda --markdown --plot docs/benchmarks/ladder_tensor_sketch.svg
-## ladder_tensor_sketch_sweep [ladder]: The ladders: tensor sketch, places of a thread and sequences of a launch
-bin/gridstride_learn tensor-sketch --device cuda --no-cpu --markdown --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
-## ladder_box_overlap [ladder]: The ladders: box overlap
-bin/gridstride_learn box-overlap --device cuda --markdown --plot docs/benchmarks/ladder_box_overlap.svg
-bin/gridstride_learn box-overlap --device cuda --no-cpu --markdown --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
-## ladder_matmul [ladder]: The ladders: matrix products
-bin/gridstride_learn matmul --device cuda --markdown
-bin/gridstride_learn block-shape --device cuda --markdown --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
-## ladder_vector_add [ladder]: The ladders: vector addition
-bin/gridstride_learn vector-add --device cuda --markdown --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
-## ladder_timestamps [ladder]: The ladders: timestamps
-bin/gridstride_learn timestamps --device cuda --markdown
-bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 13s
-bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 55s
-bin/gridstride_learn timestamps --device cuda --no-cpu --markdown --step 7s --every 300s --gaps
 # articles
 ## articles_tensor_sketch [ladder]: The articles: tensor sketch
-bin/gridstride_learn tensor-sketch --device cuda --json > target/bench/tensor-sketch.json
-python3 benches/peers/ladder_tensor_sketch_numba.py > target/bench/tensor-sketch.numba.jsonl
-python3 benches/peers/ladder_tensor_sketch_numba.py --pointers > target/bench/tensor-sketch.pointers.jsonl
-python3 benches/peers/ladder_tensor_sketch_numba_cpu.py > target/bench/tensor-sketch.cpu.jsonl
-table tensor-sketch
+bin/gridstride_learn tensor-sketch --device cuda --plot docs/benchmarks/ladder_tensor_sketch.svg
+python3 benches/peers/ladder_tensor_sketch_numba.py
+python3 benches/peers/ladder_tensor_sketch_numba.py --pointers
+python3 benches/peers/ladder_tensor_sketch_numba_cpu.py
+## articles_tensor_sketch_sweep [ladder]: The articles: tensor sketch, places of a thread and sequences of a launch
+bin/gridstride_learn tensor-sketch --device cuda --no-cpu --letters 10000000 --sweep --plot docs/benchmarks/ladder_tensor_sketch_sweep.svg
 ## articles_box_overlap [ladder]: The articles: box overlap
-bin/gridstride_learn box-overlap --device cuda --json > target/bench/box-overlap.json
-python3 benches/peers/ladder_box_overlap_numba.py --sweep > target/bench/box-overlap.numba.jsonl
-python3 benches/peers/ladder_box_overlap_torch.py > target/bench/box-overlap.torch.jsonl
-python3 benches/peers/ladder_box_overlap_numba_cpu.py > target/bench/box-overlap.cpu.jsonl
-table box-overlap
+bin/gridstride_learn box-overlap --device cuda --plot docs/benchmarks/ladder_box_overlap.svg
+python3 benches/peers/ladder_box_overlap_numba.py --sweep
+python3 benches/peers/ladder_box_overlap_torch.py
+python3 benches/peers/ladder_box_overlap_numba_cpu.py
+## articles_box_overlap_sweep [ladder]: The articles: box overlap, threads of a block
+bin/gridstride_learn box-overlap --device cuda --no-cpu --sweep --plot docs/benchmarks/ladder_box_overlap_sweep.svg
 ## articles_matmul [ladder]: The articles: matrix products
-bin/gridstride_learn matmul --device cuda --json > target/bench/matmul.json
-python3 benches/peers/ladder_matmul_numba.py matmul > target/bench/matmul.numba.jsonl
-table matmul
-bin/gridstride_learn block-shape --device cuda --json > target/bench/block-shape.json
-python3 benches/peers/ladder_matmul_numba.py block-shape > target/bench/block-shape.numba.jsonl
-table block-shape
+bin/gridstride_learn matmul --device cuda
+python3 benches/peers/ladder_matmul_numba.py matmul
+## articles_block_shape [ladder]: The articles: shapes of blocks
+bin/gridstride_learn block-shape --device cuda --sweep --plot docs/benchmarks/ladder_block_shape_sweep.svg
+python3 benches/peers/ladder_matmul_numba.py block-shape
 ## articles_vector_add [ladder]: The articles: vector addition
-bin/gridstride_learn vector-add --device cuda --json > target/bench/vector-add.json
-python3 benches/peers/ladder_vector_add_numba.py > target/bench/vector-add.numba.jsonl
-table vector-add
+bin/gridstride_learn vector-add --device cuda --sweep --plot docs/benchmarks/ladder_vector_add_sweep.svg
+python3 benches/peers/ladder_vector_add_numba.py
 ## articles_timestamps [ladder]: The articles: timestamps
-bin/gridstride_learn timestamps --device cuda --json > target/bench/timestamps.json
-python3 benches/peers/ladder_timestamps_numba.py > target/bench/timestamps.numba.jsonl
-table timestamps
+bin/gridstride_learn timestamps --device cuda
+python3 benches/peers/ladder_timestamps_numba.py
 # cpu
 ## tensor_sketch_cpu [tensor_sketch]: Tensor sketch on the CPU
 benches/tensor_sketch_cpu
@@ -191,14 +173,15 @@ python3 python/benches/labels.py
 ## edit_distance_cpu [edit_distance]: Edit distance on the CPU
 benches/edit_distance --write target/bench/edit_distance
 python3 benches/peers/edit_distance_cpu.py target/bench/edit_distance
+python3 benches/peers/edit_distance_stringzilla.py target/bench/edit_distance
 ## nearest_cpu [distances]: Nearest rows on the CPU
 benches/nearest --device cpu --queries 2000 --k 10 --types f32
 python3 benches/peers/nearest_sklearn.py
 ## matmul_cpu [matmul]: Matrix multiplication on the CPU, beside ndarray's dot
 benches/matmul_cpu
 ## time_series_cpu [time_series primitives]: Time series on the CPU
-benches/time_series_cpu --runs 11
-benches/time_series_cpu --only mean --runs 80
+benches/time_series_cpu
+python3 benches/peers/time_series_duckdb.py
 ## box_overlap_cpu [box_overlap primitives]: Box overlap on the CPU
 benches/box_overlap_cpu --rows 200000
 benches/box_overlap --write target/bench/boxes
@@ -246,7 +229,7 @@ pub fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let all: Vec<_> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!(
-            "`{unknown}` is neither one of the groups kernels, ladder, articles and {CPU}, nor of the steps {}",
+            "`{unknown}` is neither one of the groups kernels, articles and {CPU}, nor of the steps {}",
             all.join(", ")
         )
         .into());
@@ -283,7 +266,7 @@ mod tests {
     #[test]
     fn names_differ() {
         let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-        names.extend(["kernels", "ladder", "articles", CPU]);
+        names.extend(["kernels", "articles", CPU]);
         let count = names.len();
         names.sort_unstable();
         names.dedup();

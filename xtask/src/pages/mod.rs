@@ -13,9 +13,10 @@
 //! ```
 //!
 //! `*` stands for all cases that are no points of a plot. In a sentence, `<!-- time STEP / CASE -->…<!-- end -->` is a
-//! median, ending in ` / PROGRAM` that of another program than gridstride, `call` and `process` in place of `time` are whole
-//! calls and processes, `rate` is in bytes or operations a second, `share` that of what the machine can do, `faster … /
-//! PROGRAM` how many times as fast as a peer gridstride is, and `machine STEP` the device and the day.
+//! median by events, ending in ` / PROGRAM` that of another program than gridstride; `call` and `process` in place of `time` are
+//! of whole calls and processes, `rate` is in bytes or operations a second, `share` that of what the machine can do,
+//! `faster … / PROGRAM` how many times as fast as a peer gridstride is by the peer's clock, and `machine STEP` the device and
+//! the day.
 
 mod blocks;
 #[cfg(test)]
@@ -112,19 +113,20 @@ impl Source {
                     "time" => Some(Clock::Device),
                     _ => None,
                 };
-                let ours = self.row(step, case, "gridstride", clock);
+                let or_ours = if program.is_empty() { "gridstride" } else { program };
                 match kind {
-                    "rate" => rate(ours?)?,
+                    "rate" => rate(self.row(step, case, or_ours, clock)?)?,
                     "share" => {
-                        let share = self.results.share_of_ceiling(ours?);
+                        let row = self.row(step, case, "gridstride", Some(Clock::Device))?;
+                        let share = self.results.share_of_ceiling(row);
                         percent(share.ok_or_else(|| format!("{step} / {case} has no share"))?)
                     }
                     "faster" => {
-                        let (ours, peer) = (ours?, self.row(step, case, program, None)?);
-                        ratio_text(peer.measured.median_ms / ours.measured.median_ms)
+                        let peer = &self.row(step, case, program, None)?.measured;
+                        let ours = self.row(step, case, "gridstride", Some(peer.clock))?;
+                        ratio_text(peer.median_ms / ours.measured.median_ms)
                     }
-                    _ if program.is_empty() => figures::median(&ours?.measured),
-                    _ => figures::median(&self.row(step, case, program, clock)?.measured),
+                    _ => figures::median(&self.row(step, case, or_ours, clock)?.measured),
                 }
             }
             "machine" => self.machine(self.results.of_step(what.trim()))?,

@@ -4,7 +4,7 @@
 //!     cargo run --release --manifest-path benches/peers/sequence_files/Cargo.toml -- target/bench/many.fa
 //!
 //! This repository's reader makes codes of the letters, and refuses bytes that are not letters. The
-//! others are compared with it on less work: they find the records and their letters, without the line
+//! others do less work: they find the records and their letters, without the line
 //! ends between them. paraseq has as many threads as there are cores. Files may be gzip or bgzip.
 
 use std::fs::File;
@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
+use figures::{Clock, Measured};
 use files::Monitor;
 use files::sequences::{Error, Letters, Reader};
 use flate2::bufread::MultiGzDecoder;
@@ -42,36 +43,34 @@ fn main() -> Result<()> {
         ("paraseq", paraseq),
     ];
     for path in &args.files {
-        let bytes = path.metadata()?.len() as f64;
         let expected = gridstride(path)?;
-        println!(
-            "{}: {} records, {} letters",
-            path.display(),
-            expected.0,
-            expected.1
-        );
         let mut times = vec![Vec::new(); readers.len()];
         for _ in 0..args.runs {
             for ((name, read), times) in readers.iter().zip(&mut times) {
                 let start = Instant::now();
                 let found = black_box(read(path)?);
-                times.push(start.elapsed().as_secs_f64());
+                times.push(start.elapsed().as_secs_f64() * 1e3);
                 ensure!(found == expected, "{name} found {found:?}");
             }
         }
-        for ((name, _), mut times) in readers.iter().zip(times) {
-            times.sort_by(f64::total_cmp);
-            let (median, least) = (times[times.len() / 2], times[0]);
-            println!(
-                "  {name:<11} {:9.1} ms ({:.1} to {:.1}), {:.2} GB of the file a second",
-                median * 1e3,
-                least * 1e3,
-                times[times.len() - 1] * 1e3,
-                bytes * 1e-9 / median
-            );
+        let (case, bytes) = (case(path, expected), path.metadata()?.len());
+        for ((name, _), times) in readers.iter().zip(times) {
+            let row = Measured::new(&case, Clock::Call, times).program(*name);
+            let row = row.bytes(bytes as usize);
+            println!("{row}");
+            if let Some(rows) = std::env::var_os(figures::FILE) {
+                row.append(Path::new(&rows))?;
+            }
         }
     }
     Ok(())
+}
+
+/// What is read: the kind of the file, and how many records and letters it has.
+fn case(path: &Path, (records, letters): Found) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let kind = name.split_once('.').map_or(&*name, |(_, kind)| kind);
+    format!("{kind}, {records} records, {letters} letters")
 }
 
 fn gridstride(path: &Path) -> Result<Found> {
