@@ -113,7 +113,11 @@ impl Source {
                     "time" => Some(Clock::Device),
                     _ => None,
                 };
-                let or_ours = if program.is_empty() { "gridstride" } else { program };
+                let or_ours = if program.is_empty() {
+                    "gridstride"
+                } else {
+                    program
+                };
                 match kind {
                     "rate" => rate(self.row(step, case, or_ours, clock)?)?,
                     "share" => {

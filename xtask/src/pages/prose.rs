@@ -22,7 +22,10 @@ const UNITS: [&str; 11] = [
 /// Figures that are no measurements of ours: the page, and a part of the sentence.
 const EXCEPTIONS: [(&str, &str); 3] = [
     ("docs/guide/engines.md", "disks of 3 GB/s"),
-    ("learn/coming-from-the-articles.md", "The article reports 5.5 ms for 16×16"),
+    (
+        "learn/coming-from-the-articles.md",
+        "The article reports 5.5 ms for 16×16",
+    ),
     // How long the package waits before it looks for the key.
     ("python/README.md", "within 50 ms in calls"),
 ];
