@@ -74,6 +74,7 @@ __global__ void tensor_f64(const double* numbers, double* out) {
 struct Tf32 {
     static constexpr int K = 8;
     __device__ static void multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
         "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -103,12 +104,14 @@ struct Tf32 {
           "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
           "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
         : "l"(a), "l"(b));
+#endif
     }
 };
 
 struct Bf16 {
     static constexpr int K = 16;
     __device__ static void multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile(
         "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -138,9 +141,12 @@ struct Bf16 {
           "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
           "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
         : "l"(a), "l"(b));
+#endif
     }
 };
 
+// Other code than that for sm_90a, which nvcc may be asked for too, has no such instructions, and sums of zero.
+//
 // Products of 64×K by K×256 numbers in shared memory, whose layout does not count: each is read once a product.
 template <typename Type>
 __global__ void tensor_wgmma(const uint32_t* numbers, float* out) {
@@ -154,14 +160,18 @@ __global__ void tensor_wgmma(const uint32_t* numbers, float* out) {
     const unsigned long long strides = (8ull << 16) | (16ull << 32);
     const unsigned long long group = threadIdx.x / 128;
     for (int round = 0; round < ROUNDS / 32; round++) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile("wgmma.fence.sync.aligned;");
+#endif
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const unsigned long long a = start + (group * 4 + i) * 2048, b = start + 16384 + i * 8192;
             Type::multiply(d, strides | ((a >> 4) & 0x3fff), strides | ((b >> 4) & 0x3fff));
         }
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
         asm volatile("wgmma.commit_group.sync.aligned;");
         asm volatile("wgmma.wait_group.sync.aligned 0;");
+#endif
     }
     float sum = 0;
     for (int i = 0; i < 128; i++) sum += d[i];
@@ -188,6 +198,12 @@ void show_wgmma(const char* name, int blocks, const uint32_t* numbers, float* ou
         tensor_wgmma<Type><<<blocks, THREADS, BYTES>>>(numbers, out);
         return cudaGetLastError();
     }, RUNS);
+    float sum;
+    CHECK(cudaMemcpy(&sum, out, 4, cudaMemcpyDeviceToHost));
+    if (sum == 0) {
+        std::fprintf(stderr, "%s: compile this program for sm_90a\n", name);
+        std::exit(1);
+    }
     const size_t count = size_t(blocks) * (THREADS / 128) * (ROUNDS / 32) * 4 * 2 * 64 * 256 * Type::K;
     row(name, "ceiling", times, 0, count, name);
 }
