@@ -4,7 +4,6 @@
 //!
 //! A detail of gridstride: its items may change in any release.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -47,14 +46,7 @@ fn embed(name: &str, ptx: &Path, kernels: &Path) -> Result<(), String> {
     };
     for (architecture, file) in images {
         let file = source(name, &architecture, file, kernels, &out)?;
-        if cfg!(feature = "cuda") {
-            let image = compressed(&file, &out)?;
-            writeln!(
-                module,
-                "gridstride_runtime::device::Image::compressed(\"{architecture}\", include_bytes!({image:?})),"
-            )
-            .expect("a string takes all");
-        }
+        module += &image(&architecture, &file, &out)?;
     }
     module += "]);\n";
     write(&out.join("module.rs"), module.as_bytes())
@@ -80,15 +72,24 @@ fn images(name: &str, ptx: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(images)
 }
 
-/// Compresses a PTX file by LZ4, and returns the path of the copy. LZ4 is fast even here: build
-/// scripts are compiled without optimisation.
-fn compressed(ptx: &Path, out: &Path) -> Result<PathBuf, String> {
+/// Returns the line of `module.rs` that embeds a PTX file. The file is compressed by LZ4, which is
+/// fast even here: build scripts are compiled without optimisation.
+#[cfg(feature = "cuda")]
+fn image(architecture: &str, ptx: &Path, out: &Path) -> Result<String, String> {
     let target = out
         .join(ptx.file_name().unwrap_or_default())
         .with_added_extension("lz4");
     let text = fs::read(ptx).map_err(|error| format!("cannot read {}: {error}", ptx.display()))?;
     write(&target, &lz4_flex::block::compress_prepend_size(&text))?;
-    Ok(target)
+    Ok(format!(
+        "gridstride_runtime::device::Image::compressed(\"{architecture}\", include_bytes!({target:?})),\n"
+    ))
+}
+
+/// Returns nothing: no PTX is embedded.
+#[cfg(not(feature = "cuda"))]
+fn image(_architecture: &str, _ptx: &Path, _out: &Path) -> Result<String, String> {
+    Ok(String::new())
 }
 
 fn write(path: &Path, contents: &[u8]) -> Result<(), String> {

@@ -25,6 +25,7 @@
 //! - `offsets`, the checks of offsets that several kernels take, and `short`, how their results are
 //!   formatted;
 //! - items of [`device`] that reserve memory on the host, and of [`parallel`], for CPU versions;
+//! - `isa`, loops that are compiled for each instruction set, for CPU versions;
 //! - `random` and `device::device_for_tests`, for unit tests;
 //! - `__serde`, for a macro.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -34,6 +35,8 @@ mod choice;
 pub mod device;
 #[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
+pub mod isa;
 mod number;
 #[doc(hidden)]
 pub mod offsets;

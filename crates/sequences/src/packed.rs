@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use gridstride_runtime::device::{Buffer, Uploads, resize_lazily};
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel;
 use gridstride_runtime::{Device, Result};
-use pulp::Arch;
 
 use super::view::largest_of;
 
@@ -130,14 +130,16 @@ fn per_word(bits: u32) -> usize {
 fn pack_all(codes: &[u8], bits: u32, words: &mut [u32]) -> Option<u8> {
     let blocks = words.chunks_mut(BLOCK / per_word(bits));
     let blocks = blocks.zip(codes.chunks(BLOCK));
-    // Compiled for each instruction set, so that the compiler vectorises the loops.
-    let arch = Arch::new();
+    let isa = Isa::detect();
     let largest = parallel::map(blocks, |(words, codes)| {
-        arch.dispatch(|| {
-            pack_block(codes, bits, words);
-            // The block is still in the cache.
-            largest_of(codes)
-        })
+        isa.run(
+            #[inline(always)]
+            || {
+                pack_block(codes, bits, words);
+                // The block is still in the cache.
+                largest_of(codes)
+            },
+        )
     });
     largest.into_iter().max().flatten()
 }

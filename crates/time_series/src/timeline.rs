@@ -2,8 +2,8 @@
 
 use std::ops::{BitOr, Range};
 
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::{Error, Result, parallel};
-use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::Floor;
 
 use super::input::{Series, out_of_order, series_of, without_label};
@@ -37,9 +37,14 @@ impl<'a> Timeline<'a> {
     /// Fails for the first timestamp that is below the timestamp before it in its series, or whose
     /// bucket has no label.
     pub fn check(&self) -> Result<()> {
-        let arch = Arch::new();
-        let check = |chunk| arch.dispatch(Check(self, chunk));
-        match parallel::find_first(self.chunks(), &check) {
+        let isa = Isa::detect();
+        let first_bad = |chunk| {
+            isa.run(
+                #[inline(always)]
+                || self.first_bad_of(chunk),
+            )
+        };
+        match parallel::find_first(self.chunks(), &first_bad) {
             None => Ok(()),
             Some(index) => Err(self.error(index)),
         }
@@ -184,6 +189,13 @@ impl<'a> Timeline<'a> {
         index + timestamps[index..upper].partition_point(|&timestamp| timestamp <= last)
     }
 
+    /// Returns the first bad point of a chunk.
+    #[inline(always)]
+    fn first_bad_of(&self, chunk: usize) -> Option<usize> {
+        let mut series = self.series_in(chunk);
+        series.find_map(|(series, points)| self.first_bad(series.start, points))
+    }
+
     /// Returns the first point of a range in a series that is out of order, or in a bucket without
     /// a label.
     #[inline(always)]
@@ -217,19 +229,5 @@ impl<'a> Timeline<'a> {
         }
         let before = self.timestamps[index - 1];
         out_of_order(self.operation, self.offsets, index, before, timestamp)
-    }
-}
-
-/// Finds the first bad point of a chunk.
-struct Check<'a>(&'a Timeline<'a>, usize);
-
-impl NullaryFnOnce for Check<'_> {
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn call(self) -> Option<usize> {
-        let Check(timeline, chunk) = self;
-        let mut series = timeline.series_in(chunk);
-        series.find_map(|(series, points)| timeline.first_bad(series.start, points))
     }
 }

@@ -4,11 +4,11 @@
 //! the results as bits. AVX2 has an instruction for that.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256, __m256d, __m256i, _CMP_GT_OQ, _CMP_LT_OQ};
+use std::arch::x86_64::*;
 
-use gridstride_runtime::{Number, Result};
 #[cfg(target_arch = "x86_64")]
-use pulp::{NullaryFnOnce, x86::V3};
+use gridstride_runtime::isa::Avx2;
+use gridstride_runtime::{Number, Result};
 
 use super::collect::collect;
 use crate::input::Boxes;
@@ -116,14 +116,14 @@ pub(super) trait WithTester {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Isa {
     #[cfg(target_arch = "x86_64")]
-    avx2: Option<V3>,
+    avx2: Option<Avx2>,
 }
 
 impl Isa {
     pub fn new() -> Isa {
         Isa {
             #[cfg(target_arch = "x86_64")]
-            avx2: V3::try_new(),
+            avx2: Avx2::detect(),
         }
     }
 
@@ -131,22 +131,12 @@ impl Isa {
     pub fn run(self, work: impl WithTester) {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = self.avx2 {
-            return avx2.vectorize(WithAvx2(work, avx2));
+            return avx2.run(
+                #[inline(always)]
+                || work.run(avx2),
+            );
         }
         work.run(Portable);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-struct WithAvx2<W>(W, V3);
-
-#[cfg(target_arch = "x86_64")]
-impl<W: WithTester> NullaryFnOnce for WithAvx2<W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.0.run(Avx2(self.1));
     }
 }
 
@@ -183,10 +173,6 @@ pub(super) fn bits(lanes: [bool; LANES]) -> u32 {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-struct Avx2(V3);
-
-#[cfg(target_arch = "x86_64")]
 impl Tester for Avx2 {
     #[inline(always)]
     fn overlapping<K: Key, const AXES: usize>(
@@ -194,7 +180,7 @@ impl Tester for Avx2 {
         group: &[Intervals<K>; AXES],
         other: &[[K; 2]; AXES],
     ) -> u32 {
-        K::overlapping(self.0, group, other)
+        K::overlapping(self, group, other)
     }
 }
 
@@ -244,7 +230,7 @@ pub(crate) trait Key: Number {
     /// As [`Tester::overlapping`], with AVX2.
     #[cfg(target_arch = "x86_64")]
     fn overlapping<const AXES: usize>(
-        simd: V3,
+        avx2: Avx2,
         group: &[Intervals<Self>; AXES],
         other: &[[Self; 2]; AXES],
     ) -> u32;
@@ -254,21 +240,12 @@ impl Key for i32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn overlapping<const AXES: usize>(
-        simd: V3,
+        _: Avx2,
         group: &[Intervals<i32>; AXES],
         other: &[[i32; 2]; AXES],
     ) -> u32 {
-        let (avx, avx2) = (simd.avx, simd.avx2);
-        let mut apart: __m256i = avx._mm256_setzero_si256();
-        for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
-            let [min, max]: [__m256i; 2] = [intervals.min, intervals.max].map(bytemuck::cast);
-            // AVX2 compares integers by > only.
-            let starts_after = avx2._mm256_cmpgt_epi32(min, avx._mm256_set1_epi32(other_max));
-            let ends_before = avx2._mm256_cmpgt_epi32(avx._mm256_set1_epi32(other_min), max);
-            apart = avx2._mm256_or_si256(apart, avx2._mm256_or_si256(starts_after, ends_before));
-        }
-        let apart: __m256 = bytemuck::cast(apart);
-        !avx._mm256_movemask_ps(apart) as u32 & 0xff
+        // SAFETY: the CPU has AVX2, as the first argument proves.
+        unsafe { overlapping_i32(group, other) }
     }
 }
 
@@ -276,27 +253,55 @@ impl Key for f64 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn overlapping<const AXES: usize>(
-        simd: V3,
+        _: Avx2,
         group: &[Intervals<f64>; AXES],
         other: &[[f64; 2]; AXES],
     ) -> u32 {
-        let avx = simd.avx;
-        let mut apart: [__m256d; 2] = [avx._mm256_setzero_pd(); 2];
-        for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
-            let [min, max]: [[__m256d; 2]; 2] =
-                [bytemuck::cast(intervals.min), bytemuck::cast(intervals.max)];
-            let [other_min, other_max] =
-                [avx._mm256_set1_pd(other_min), avx._mm256_set1_pd(other_max)];
-            for half in 0..2 {
-                let starts_after = avx._mm256_cmp_pd::<_CMP_GT_OQ>(min[half], other_max);
-                let ends_before = avx._mm256_cmp_pd::<_CMP_LT_OQ>(max[half], other_min);
-                let either = avx._mm256_or_pd(starts_after, ends_before);
-                apart[half] = avx._mm256_or_pd(apart[half], either);
-            }
-        }
-        let [low, high] = [apart[0], apart[1]].map(|half| avx._mm256_movemask_pd(half) as u32);
-        !(low | (high << (LANES / 2))) & 0xff
+        // SAFETY: the CPU has AVX2, as the first argument proves.
+        unsafe { overlapping_f64(group, other) }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn overlapping_i32<const AXES: usize>(
+    group: &[Intervals<i32>; AXES],
+    other: &[[i32; 2]; AXES],
+) -> u32 {
+    let mut apart: __m256i = _mm256_setzero_si256();
+    for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
+        let [min, max]: [__m256i; 2] = [intervals.min, intervals.max].map(bytemuck::cast);
+        // AVX2 compares integers by > only.
+        let starts_after = _mm256_cmpgt_epi32(min, _mm256_set1_epi32(other_max));
+        let ends_before = _mm256_cmpgt_epi32(_mm256_set1_epi32(other_min), max);
+        apart = _mm256_or_si256(apart, _mm256_or_si256(starts_after, ends_before));
+    }
+    let apart: __m256 = bytemuck::cast(apart);
+    !_mm256_movemask_ps(apart) as u32 & 0xff
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn overlapping_f64<const AXES: usize>(
+    group: &[Intervals<f64>; AXES],
+    other: &[[f64; 2]; AXES],
+) -> u32 {
+    let mut apart: [__m256d; 2] = [_mm256_setzero_pd(); 2];
+    for (intervals, &[other_min, other_max]) in group.iter().zip(other) {
+        let [min, max]: [[__m256d; 2]; 2] =
+            [bytemuck::cast(intervals.min), bytemuck::cast(intervals.max)];
+        let [other_min, other_max] = [_mm256_set1_pd(other_min), _mm256_set1_pd(other_max)];
+        for half in 0..2 {
+            let starts_after = _mm256_cmp_pd::<_CMP_GT_OQ>(min[half], other_max);
+            let ends_before = _mm256_cmp_pd::<_CMP_LT_OQ>(max[half], other_min);
+            let either = _mm256_or_pd(starts_after, ends_before);
+            apart[half] = _mm256_or_pd(apart[half], either);
+        }
+    }
+    let [low, high] = [apart[0], apart[1]].map(|half| _mm256_movemask_pd(half) as u32);
+    !(low | (high << (LANES / 2))) & 0xff
 }
 
 #[cfg(test)]
@@ -324,8 +329,8 @@ mod tests {
                 let other = [other.map(T::key)];
                 assert_eq!(Portable.overlapping(group, &other), expected);
                 #[cfg(target_arch = "x86_64")]
-                if let Some(avx2) = V3::try_new() {
-                    assert_eq!(Avx2(avx2).overlapping(group, &other), expected);
+                if let Some(avx2) = Avx2::detect() {
+                    assert_eq!(avx2.overlapping(group, &other), expected);
                 }
             }
         }

@@ -4,6 +4,7 @@ use crate::element::{Scalar, Sum};
 use gemm_common::Parallelism;
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{Element, zeroed};
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel;
 use half::{bf16, f16};
 use ndarray::prelude::*;
@@ -180,14 +181,16 @@ fn widened<'a, T: Element>(
     } else {
         block
     };
-    let arch = pulp::Arch::new();
+    let isa = Isa::detect();
     let convert = |source: ArrayView1<'_, T>, target: &mut [f32]| match source.to_slice() {
-        // Compiled for this processor's vectors.
-        Some(source) => arch.dispatch(Line {
-            source,
-            target,
-            convert,
-        }),
+        Some(source) => isa.run(
+            #[inline(always)]
+            || {
+                for (target, &source) in target.iter_mut().zip(source) {
+                    *target = convert(source);
+                }
+            },
+        ),
         None => {
             for (target, source) in target.iter_mut().zip(source) {
                 *target = convert(*source);
@@ -220,20 +223,3 @@ fn widened<'a, T: Element>(
 
 /// Numbers that a task converts.
 const CONVERTED_BY_A_THREAD: usize = 1 << 14;
-
-struct Line<'a, T, F> {
-    source: &'a [T],
-    target: &'a mut [f32],
-    convert: F,
-}
-
-impl<T: Copy, F: Fn(T) -> f32> pulp::NullaryFnOnce for Line<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for (target, &source) in self.target.iter_mut().zip(self.source) {
-            *target = (self.convert)(source);
-        }
-    }
-}

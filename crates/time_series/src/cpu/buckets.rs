@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{Element, zeroed, zeroed_sparsely};
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel::{self, Slots};
-use pulp::{Arch, NullaryFnOnce};
 
 use super::prefetch::prefetch_for_later;
 use super::sums::GROUP;
@@ -224,13 +224,13 @@ impl Buckets {
             });
             series_of_chunks.push(series);
         }
-        let arch = Arch::new();
+        let isa = Isa::detect();
         let counts = parallel::try_map(tasks, |task| {
             let chunk = task.chunk;
             let buckets = match values {
-                Values::F32(values) => arch.dispatch(Find(timeline, values, task))?,
-                Values::F64(values) => arch.dispatch(Find(timeline, values, task))?,
-                Values::None => arch.dispatch(Find::<()>(timeline, &[], task))?,
+                Values::F32(values) => task.find(isa, timeline, values)?,
+                Values::F64(values) => task.find(isa, timeline, values)?,
+                Values::None => task.find::<()>(isa, timeline, &[])?,
             };
             if buckets.len() > 0 {
                 visitor.visit(chunk, &buckets)?;
@@ -335,19 +335,22 @@ struct Task<'a> {
     offsets: &'a mut [usize],
 }
 
-/// Finds the buckets that begin in a chunk of points, and prefetches their values. Writes the
-/// indices of the series' first buckets as if the chunk were the first one.
-struct Find<'a, T>(&'a Timeline<'a>, &'a [T], Task<'a>);
+impl<'a> Task<'a> {
+    /// Finds the buckets that begin in the chunk, and prefetches their values. Writes the indices of
+    /// the series' first buckets as if the chunk were the first one.
+    fn find<T>(self, isa: Isa, timeline: &Timeline<'a>, values: &[T]) -> Result<BucketSlice<'a>> {
+        isa.run(
+            #[inline(always)]
+            || self.find_here(timeline, values),
+        )
+    }
 
-impl<'a, T> NullaryFnOnce for Find<'a, T> {
-    type Output = Result<BucketSlice<'a>>;
-
+    /// As [`find`](Self::find), with the instructions of the caller.
     #[inline(always)]
-    fn call(self) -> Result<BucketSlice<'a>> {
-        let Find(timeline, values, task) = self;
-        let mut heads = task.firsts.iter_mut().zip(task.starts);
+    fn find_here<T>(self, timeline: &Timeline<'a>, values: &[T]) -> Result<BucketSlice<'a>> {
+        let mut heads = self.firsts.iter_mut().zip(self.starts);
         let mut count = 0;
-        let end = timeline.find(task.chunk, |point, start| {
+        let end = timeline.find(self.chunk, |point, start| {
             let (first, label) = heads.next().expect("not more than can begin here");
             (*first, *label) = (point as u32, start);
             count += 1;
@@ -356,10 +359,10 @@ impl<'a, T> NullaryFnOnce for Find<'a, T> {
             }
         });
         let end = end.map_err(|index| timeline.error(index))?;
-        let firsts = &task.firsts[..count];
+        let firsts = &self.firsts[..count];
         let mut before = 0;
-        let offsets = &timeline.offsets[task.series];
-        for (number, &offset) in task.offsets.iter_mut().zip(offsets) {
+        let offsets = &timeline.offsets[self.series];
+        for (number, &offset) in self.offsets.iter_mut().zip(offsets) {
             while before < count && (firsts[before] as usize) < offset {
                 before += 1;
             }

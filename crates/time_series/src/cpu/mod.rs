@@ -19,9 +19,9 @@ mod sums;
 
 use gridstride_runtime::Result;
 use gridstride_runtime::device::{Element, collected, zeroed_columns};
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel::{Scratch, Slots};
 use ndarray::Array1;
-use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{Aggregate, Statistic};
 
 pub use finish::finish;
@@ -167,25 +167,21 @@ impl<A: Aggregate<State: Send, Output: Element> + Sync> Visit for ResultsVisitor
             states.clear();
             reduce_values(self.aggregate, self.points, buckets.bounds(), states)?;
             let columns = self.columns.take(chunk);
-            Arch::new().dispatch(WriteResults(self.aggregate, states, columns));
+            Isa::detect().run(
+                #[inline(always)]
+                || write_results(self.aggregate, states, columns),
+            );
             Ok(())
         })
     }
 }
 
 /// Writes the results of states.
-struct WriteResults<'a, A: Aggregate>(&'a A, &'a [A::State], Vec<&'a mut [A::Output]>);
-
-impl<A: Aggregate> NullaryFnOnce for WriteResults<'_, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let WriteResults(aggregate, states, columns) = self;
-        for results in columns {
-            for (result, state) in results.iter_mut().zip(states) {
-                *result = aggregate.finish(*state);
-            }
+#[inline(always)]
+fn write_results<A: Aggregate>(aggregate: &A, states: &[A::State], columns: Vec<&mut [A::Output]>) {
+    for results in columns {
+        for (result, state) in results.iter_mut().zip(states) {
+            *result = aggregate.finish(*state);
         }
     }
 }

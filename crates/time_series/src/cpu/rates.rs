@@ -4,9 +4,9 @@ use std::hint::cold_path;
 use std::ops::Range;
 
 use gridstride_runtime::device::{reserve, zeroed};
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel;
 use gridstride_runtime::{Number, Real, Result};
-use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{StatesOf, Statistics};
 
 use super::buckets::BucketSlice;
@@ -135,7 +135,10 @@ impl<'a> Rates<'a> {
                 Reduce { aggregate, numbers }.buckets(block.bounds().rebased(), states)?;
             } else {
                 with_values!(&self.points.values, values => {
-                    Arch::new().dispatch(OneByOne(self, values, &block, states));
+                    Isa::detect().run(
+                        #[inline(always)]
+                        || self.one_by_one(values, &block, states),
+                    );
                 });
             }
         }
@@ -163,55 +166,28 @@ impl<'a> Rates<'a> {
         rates.clear();
         reserve(rates, points.len())?;
         Ok(with_values!(&self.points.values, values => {
-            Arch::new().dispatch(Differences(&values[points.start - 1..points.end], rates))
+            let values = &values[points.start - 1..points.end];
+            Isa::detect().run(
+                #[inline(always)]
+                || push_differences(values, rates),
+            )
         }))
     }
-}
 
-/// Returns the last point of a range whose value is not NaN.
-fn last_number(points: &Series, range: Range<usize>) -> Option<usize> {
-    let start = range.start;
-    let last = with_values!(&points.values, values => {
-        values[range].iter().rposition(|value| !value.is_nan())
-    });
-    last.map(|last| start + last)
-}
-
-/// Appends the differences of neighbours until one is NaN, and returns whether none is.
-struct Differences<'a, T>(&'a [T], &'a mut Vec<f64>);
-
-impl<T: Real> NullaryFnOnce for Differences<'_, T> {
-    type Output = bool;
-
+    /// Appends the states of the rates of buckets some of whose points may have none.
     #[inline(always)]
-    fn call(self) -> bool {
-        let Differences(values, rates) = self;
-        let mut chunks = values[1..].chunks(PER_CHECK).zip(values.chunks(PER_CHECK));
-        chunks.all(|(later, earlier)| {
-            let (count, pairs) = (rates.len(), later.iter().zip(earlier));
-            rates.extend(pairs.map(|(later, earlier)| later.to_f64() - earlier.to_f64()));
-            // Without a branch, so that the loop is vectorized.
-            let are_nan = rates[count..].iter().map(|rate| u64::from(rate.is_nan()));
-            are_nan.fold(0, |any, is_nan| any | is_nan) == 0
-        })
-    }
-}
-
-/// Appends the states of the rates of buckets some of whose points may have none.
-struct OneByOne<'a, T, S>(&'a Rates<'a>, &'a [T], &'a BucketSlice<'a>, &'a mut Vec<S>);
-
-impl<T: Real, S: Statistics> NullaryFnOnce for OneByOne<'_, T, S> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let OneByOne(rates, values, buckets, states) = self;
+    fn one_by_one<S: Statistics>(
+        &self,
+        values: &[impl Real],
+        buckets: &BucketSlice,
+        states: &mut Vec<S>,
+    ) {
         let mut before = None;
         for (bucket, (first, points)) in buckets.each().enumerate() {
             if bucket == 0 || points.start == first {
-                before = rates.before(first, points.start);
+                before = self.before(first, points.start);
             }
-            let all = rates.iter(&values[points], before);
+            let all = self.iter(&values[points], before);
             let (mut first, mut rest) = (all.clone(), all.clone());
             let mut state = S::empty_near(first.next().unwrap_or(f64::NAN));
             for rate in &mut rest {
@@ -225,6 +201,28 @@ impl<T: Real, S: Statistics> NullaryFnOnce for OneByOne<'_, T, S> {
             before = rest.before;
         }
     }
+}
+
+/// Returns the last point of a range whose value is not NaN.
+fn last_number(points: &Series, range: Range<usize>) -> Option<usize> {
+    let start = range.start;
+    let last = with_values!(&points.values, values => {
+        values[range].iter().rposition(|value| !value.is_nan())
+    });
+    last.map(|last| start + last)
+}
+
+/// Appends the differences of neighbours until one is NaN, and returns whether none is.
+#[inline(always)]
+fn push_differences(values: &[impl Real], rates: &mut Vec<f64>) -> bool {
+    let mut chunks = values[1..].chunks(PER_CHECK).zip(values.chunks(PER_CHECK));
+    chunks.all(|(later, earlier)| {
+        let (count, pairs) = (rates.len(), later.iter().zip(earlier));
+        rates.extend(pairs.map(|(later, earlier)| later.to_f64() - earlier.to_f64()));
+        // Without a branch, so that the loop is vectorized.
+        let are_nan = rates[count..].iter().map(|rate| u64::from(rate.is_nan()));
+        are_nan.fold(0, |any, is_nan| any | is_nan) == 0
+    })
 }
 
 /// Returns the state of rates that make the result of plain pushes invalid.

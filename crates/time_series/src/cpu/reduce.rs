@@ -5,9 +5,9 @@ use std::hint::cold_path;
 use std::ops::Range;
 
 use gridstride_runtime::device::reserve;
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel;
 use gridstride_runtime::{Real, Result};
-use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{Aggregate, Point, StatesOf, Sums};
 
 use super::buckets::Bounds;
@@ -92,9 +92,23 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
     /// Appends the states of buckets.
     pub fn buckets(&self, bounds: Bounds, states: &mut Vec<A::State>) -> Result<()> {
         reserve(states, bounds.len())?;
-        let arch = Arch::new();
-        arch.dispatch(StatesOfBuckets(self, arch, bounds, states));
+        let isa = Isa::detect();
+        isa.run(
+            #[inline(always)]
+            || self.states(isa, bounds, states),
+        );
         Ok(())
+    }
+
+    /// Appends the states of buckets, for which there is room.
+    #[inline(always)]
+    fn states(&self, isa: Isa, bounds: Bounds, states: &mut Vec<A::State>) {
+        if self.aggregate.rejects_nan() {
+            return self.groups(isa, bounds, states);
+        }
+        for bucket in 0..bounds.len() {
+            states.push(self.bucket(bounds.points(bucket)));
+        }
     }
 
     /// Appends the states of buckets, group by group.
@@ -103,7 +117,7 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
     /// to one sum wait for each other, and ends of buckets are often mispredicted. Arrays are
     /// filled by loops, since functions such as `array::map` would be compiled for any processor.
     #[inline(always)]
-    fn groups(&self, arch: Arch, bounds: Bounds, states: &mut Vec<A::State>) {
+    fn groups(&self, isa: Isa, bounds: Bounds, states: &mut Vec<A::State>) {
         // A copy: the compiler assumes that writing a state may change what a reference refers to.
         let all = self.numbers;
         let (timestamps, numbers) = (all.timestamps, all.numbers);
@@ -141,7 +155,7 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
                     &numbers[points][..shortest],
                 );
             }
-            let sums = self.sums(arch, heads.map(|head| head.1));
+            let sums = self.sums(isa, heads.map(|head| head.1));
             let group = sums.unwrap_or_else(|| self.heads(&ends, &heads));
             for (i, &head) in group.iter().enumerate() {
                 let (points, mut state) = (ends[i]..ends[i + 1], head);
@@ -161,9 +175,9 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
 
     /// Returns the states of a group if they are sums, which are faster in vectors.
     #[inline(always)]
-    fn sums(&self, arch: Arch, numbers: [&[T]; GROUP]) -> Option<[A::State; GROUP]> {
+    fn sums(&self, isa: Isa, numbers: [&[T]; GROUP]) -> Option<[A::State; GROUP]> {
         match TypeId::of::<A>() == TypeId::of::<StatesOf<Sums>>() {
-            true => (&sums(arch, numbers)? as &dyn Any).downcast_ref().copied(),
+            true => (&sums(isa, numbers)? as &dyn Any).downcast_ref().copied(),
             false => None,
         }
     }
@@ -236,7 +250,12 @@ impl<A: Aggregate<State: Send> + Sync, T: Real> Reduce<'_, A, T> {
     /// Returns the state of a bucket of more than a chunk.
     #[inline(never)]
     fn long(&self, points: Range<usize>) -> A::State {
-        let chunk = |points| Ok(Arch::new().dispatch(StateOfRange(self, points)));
+        let chunk = |points| {
+            Ok(Isa::detect().run(
+                #[inline(always)]
+                || self.state(points),
+            ))
+        };
         let state = merged(self.aggregate, points, &chunk);
         state.expect("reducing does not fail")
     }
@@ -254,39 +273,4 @@ pub fn merged<A: Aggregate<State: Send> + Sync>(
     })?;
     let merge = |earlier, later| aggregate.merge(earlier, later);
     Ok(states.into_iter().reduce(merge).expect("it has points"))
-}
-
-/// Appends the states of buckets.
-struct StatesOfBuckets<'a, A: Aggregate, T>(
-    &'a Reduce<'a, A, T>,
-    Arch,
-    Bounds<'a>,
-    &'a mut Vec<A::State>,
-);
-
-impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for StatesOfBuckets<'_, A, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let StatesOfBuckets(reduce, arch, bounds, states) = self;
-        if reduce.aggregate.rejects_nan() {
-            return reduce.groups(arch, bounds, states);
-        }
-        for bucket in 0..bounds.len() {
-            states.push(reduce.bucket(bounds.points(bucket)));
-        }
-    }
-}
-
-/// Computes the state of a range of numbers.
-struct StateOfRange<'a, A, T>(&'a Reduce<'a, A, T>, Range<usize>);
-
-impl<A: Aggregate<State: Send> + Sync, T: Real> NullaryFnOnce for StateOfRange<'_, A, T> {
-    type Output = A::State;
-
-    #[inline(always)]
-    fn call(self) -> A::State {
-        self.0.state(self.1)
-    }
 }

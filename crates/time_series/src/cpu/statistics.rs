@@ -3,8 +3,8 @@
 use std::any::Any;
 
 use gridstride_runtime::Result;
+use gridstride_runtime::isa::Isa;
 use gridstride_runtime::parallel::{Scratch, Slots};
-use pulp::{Arch, NullaryFnOnce};
 use time_series_kernels::{State, StatesOf, Statistic, Statistics, for_each_statistic};
 
 use super::Source;
@@ -64,12 +64,10 @@ impl<'a> StatisticsVisitor<'a> {
             }
             Source::Rates(rates) => rates.reduce(buckets, &mut memory.rates, states)?,
         }
-        Arch::new().dispatch(Write {
-            states,
-            statistics: self.statistics,
-            ddof: self.ddof,
-            columns,
-        });
+        Isa::detect().run(
+            #[inline(always)]
+            || write_columns(states, self.statistics, self.ddof, columns),
+        );
         Ok(())
     }
 }
@@ -88,35 +86,29 @@ impl Visit for StatisticsVisitor<'_> {
 }
 
 /// Writes the statistics of states to columns.
-struct Write<'a, S> {
-    states: &'a [S],
-    statistics: &'a [(usize, Statistic)],
+#[inline(always)]
+fn write_columns<S: Statistics>(
+    states: &[S],
+    statistics: &[(usize, Statistic)],
     ddof: f64,
-    columns: Vec<&'a mut [f64]>,
-}
-
-impl<S: Statistics> NullaryFnOnce for Write<'_, S> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for (results, &(_, statistic)) in self.columns.into_iter().zip(self.statistics) {
-            let results = results.iter_mut().zip(self.states);
-            // A loop for each statistic, so that no loop matches on the statistic.
-            macro_rules! write_columns {
-                ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
-                    match statistic {$(
-                        Statistic::$name if S::has(Statistic::$name) => {
-                            for (result, state) in results {
-                                *result = state.statistic(Statistic::$name, self.ddof);
-                            }
+    columns: Vec<&mut [f64]>,
+) {
+    for (results, &(_, statistic)) in columns.into_iter().zip(statistics) {
+        let results = results.iter_mut().zip(states);
+        // A loop for each statistic, so that no loop matches on the statistic.
+        macro_rules! write_column {
+            ($($(#[$doc:meta])* $constant:ident = $name:ident, $($row:tt),*;)*) => {
+                match statistic {$(
+                    Statistic::$name if S::has(Statistic::$name) => {
+                        for (result, state) in results {
+                            *result = state.statistic(Statistic::$name, ddof);
                         }
-                    )*
-                        _ => unreachable!("the states have all statistics"),
                     }
-                };
-            }
-            for_each_statistic!(write_columns);
+                )*
+                    _ => unreachable!("the states have all statistics"),
+                }
+            };
         }
+        for_each_statistic!(write_column);
     }
 }

@@ -1,7 +1,7 @@
 //! Sums of a group of buckets, in vectors.
 
 use gridstride_runtime::Real;
-use pulp::Arch;
+use gridstride_runtime::isa::Isa;
 use time_series_kernels::Sums;
 
 /// Buckets that are reduced together: the number of `f64` in a vector of AVX2.
@@ -12,50 +12,49 @@ pub const GROUP: usize = 4;
 /// from pushing each bucket's values in order, or `None` without AVX2, where pushing is as fast.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn sums<T: Real>(arch: Arch, values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
+pub fn sums<T: Real>(isa: Isa, values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
+    use std::arch::x86_64::{_mm256_add_pd, _mm256_set_pd, _mm256_setzero_pd, _mm256_sub_pd};
+
     use super::prefetch::{STEP, prefetch};
-    use pulp::f64x4;
     use time_series_kernels::ExactSum;
 
-    let simd = match arch {
-        Arch::V3(simd) => simd,
-        Arch::V4(simd) => *simd,
-        _ => return None,
-    };
+    isa.avx2()?;
     let count = values[0].len();
     let [a, b, c, d] = values.map(|values| &values[..count]);
-    let zeros = simd.splat_f64x4(0.0);
-    let (mut high, mut low) = (zeros, zeros);
-    for index in 0..count {
-        if index.is_multiple_of(STEP) {
-            for values in [a, b, c, d] {
-                prefetch(&values[index]);
+    // SAFETY: the CPU has AVX2, and so all instructions that are called.
+    let [high, low]: [[f64; GROUP]; 2] = unsafe {
+        let (mut high, mut low) = (_mm256_setzero_pd(), _mm256_setzero_pd());
+        for index in 0..count {
+            if index.is_multiple_of(STEP) {
+                for values in [a, b, c, d] {
+                    prefetch(&values[index]);
+                }
             }
+            // The last argument is the first lane.
+            let value = _mm256_set_pd(
+                d[index].to_f64(),
+                c[index].to_f64(),
+                b[index].to_f64(),
+                a[index].to_f64(),
+            );
+            // As `ExactSum::with`.
+            let sum = _mm256_add_pd(high, value);
+            let value_in_sum = _mm256_sub_pd(sum, high);
+            let lost_of_high = _mm256_sub_pd(high, _mm256_sub_pd(sum, value_in_sum));
+            let lost = _mm256_add_pd(lost_of_high, _mm256_sub_pd(value, value_in_sum));
+            (high, low) = (sum, _mm256_add_pd(low, lost));
         }
-        let value = f64x4(
-            a[index].to_f64(),
-            b[index].to_f64(),
-            c[index].to_f64(),
-            d[index].to_f64(),
-        );
-        // As `ExactSum::with`.
-        let sum = simd.add_f64x4(high, value);
-        let value_in_sum = simd.sub_f64x4(sum, high);
-        let lost_of_high = simd.sub_f64x4(high, simd.sub_f64x4(sum, value_in_sum));
-        let lost = simd.add_f64x4(lost_of_high, simd.sub_f64x4(value, value_in_sum));
-        (high, low) = (sum, simd.add_f64x4(low, lost));
-    }
-    let state = |high, low| Sums::of(ExactSum { high, low }, count as u32);
-    Some([
-        state(high.0, low.0),
-        state(high.1, low.1),
-        state(high.2, low.2),
-        state(high.3, low.3),
-    ])
+        [bytemuck::cast(high), bytemuck::cast(low)]
+    };
+    let state = |i: usize| {
+        let (high, low) = (high[i], low[i]);
+        Sums::of(ExactSum { high, low }, count as u32)
+    };
+    Some([state(0), state(1), state(2), state(3)])
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub fn sums<T: Real>(_arch: Arch, _values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
+pub fn sums<T: Real>(_isa: Isa, _values: [&[T]; GROUP]) -> Option<[Sums; GROUP]> {
     None
 }
 
@@ -87,7 +86,7 @@ mod tests {
                 (0..count).map(|index| value(bucket, index)).collect()
             });
             let values = buckets.each_ref().map(|values| &values[..]);
-            let Some(states) = sums(Arch::new(), values) else {
+            let Some(states) = sums(Isa::detect(), values) else {
                 #[cfg(target_arch = "x86_64")]
                 assert!(!std::arch::is_x86_feature_detected!("avx2"));
                 eprintln!("skipped: this processor has no vectors of four numbers");
