@@ -52,23 +52,20 @@ __global__ void chains(typename Unit::Number a, typename Unit::Number b, typenam
     if (sum == static_cast<typename Unit::Number>(0x7654321)) out[threadIdx.x] = sum;
 }
 
-// Products of 16×16 by 16×8 numbers of f64, four for each warp at a time.
+// Products of 16×16 by 16×8 numbers of f64, one after the other in each warp.
 __global__ void tensor_f64(const double* numbers, double* out) {
-    double a[8], b[4], d[4][4] = {};
+    double a[8], b[4], d[4] = {};
     for (int i = 0; i < 8; i++) a[i] = numbers[(threadIdx.x + 32 * i) % 1024];
     for (int i = 0; i < 4; i++) b[i] = numbers[(threadIdx.x + 32 * i + 256) % 1024];
     for (int round = 0; round < ROUNDS / 4; round++) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            asm volatile(
-                "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-                "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                : "+d"(d[i][0]), "+d"(d[i][1]), "+d"(d[i][2]), "+d"(d[i][3])
-                : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
-                  "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
-        }
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
+            "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+            : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+            : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
+              "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
     }
-    for (int i = 0; i < 4; i++) out[blockIdx.x * THREADS + threadIdx.x] = d[i][0] + d[i][1] + d[i][2] + d[i][3];
+    out[blockIdx.x * THREADS + threadIdx.x] = d[0] + d[1] + d[2] + d[3];
 }
 
 struct Tf32 {
@@ -234,7 +231,7 @@ int main() {
         tensor_f64<<<blocks, THREADS>>>(numbers, sums);
         return cudaGetLastError();
     }, RUNS);
-    const size_t products = size_t(blocks) * (THREADS / 32) * (ROUNDS / 4) * 4 * 2 * 16 * 8 * 16;
+    const size_t products = size_t(blocks) * (THREADS / 32) * (ROUNDS / 4) * 2 * 16 * 8 * 16;
     row("tensor_f64", "ceiling", times, 0, products, "tensor_f64");
 
     std::vector<float> singles(4096);
