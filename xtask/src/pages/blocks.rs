@@ -38,11 +38,7 @@ pub fn replace(page: &str, text: impl Fn(&str) -> Result<Option<String>>) -> Res
 pub fn outside(page: &str) -> String {
     let emptied = replace(page, |comment| {
         let kind = comment.split([' ', '\n']).next().unwrap_or_default();
-        let is_figure = [
-            "rows", "time", "call", "process", "rate", "share", "faster", "machine",
-        ]
-        .contains(&kind);
-        Ok(is_figure.then(String::new))
+        Ok(super::KINDS.contains(&kind).then(String::new))
     });
     emptied.unwrap_or_else(|error| panic!("{error}"))
 }

@@ -31,8 +31,14 @@ use figures::Clock;
 
 use crate::bench::Origin;
 use crate::bench::results::{RESULTS, Results, Row};
+use crate::bench::steps::STEPS;
 use crate::plot::overview::ratio_text;
 use crate::{Result, workspace};
+
+/// The comments before figures.
+const KINDS: [&str; 8] = [
+    "rows", "time", "call", "process", "rate", "share", "faster", "machine",
+];
 
 /// What the figures of pages are made from.
 struct Source {
@@ -101,6 +107,20 @@ impl Source {
     /// The text that belongs behind a comment; nothing if the comment is another's.
     fn text(&self, comment: &str) -> Result<Option<String>> {
         let (kind, what) = comment.split_once([' ', '\n']).unwrap_or((comment, ""));
+        if !KINDS.contains(&kind) {
+            return Ok(None);
+        }
+        let step = what.split(['\n', '/']).next().unwrap_or_default().trim();
+        if !STEPS.iter().any(|known| known.name == step) {
+            return Err(format!("there is no step {step}").into());
+        }
+        // A step that nobody has run yet leaves gaps; a case that a step does not have is a mistake.
+        if self.results.of_step(step).next().is_none() {
+            return Ok(Some(match kind {
+                "rows" => "\n\nNot measured yet.\n\n".to_owned(),
+                _ => "(not measured yet)".to_owned(),
+            }));
+        }
         let mut parts = what.split(" / ").map(str::trim);
         let mut next = || parts.next().unwrap_or_default();
         let text = match kind {
@@ -247,6 +267,10 @@ mod tests {
             "no row of gridstride is time_series / median"
         );
         assert!(source.text("call time_series / mean").is_err());
+        let error = source.text("rows no_step").unwrap_err();
+        assert_eq!(error.to_string(), "there is no step no_step");
+        let gap = source.text("time matmul / 128³, f32").unwrap();
+        assert_eq!(gap.as_deref(), Some("(not measured yet)"));
     }
 
     #[test]

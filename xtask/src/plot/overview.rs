@@ -2,19 +2,52 @@
 
 use std::path::Path;
 
+use figures::Clock;
+
 use super::bars::{self, Bar, Scale};
 use super::short;
 use crate::Result;
 use crate::bench::results::{Results, Row};
 
 /// The rows that are looked at first, by step and case.
-pub const HEADLINES: [(&str, &str); 0] = [];
+pub const HEADLINES: [(&str, &str); 25] = [
+    ("matmul", "1024³, f32"),
+    ("matmul", "8192³, f32"),
+    ("matmul", "8192³, f64"),
+    ("matmul", "8192³, tf32"),
+    ("matmul", "8192³, bf16"),
+    ("matmul", "8192³, f16"),
+    ("matmul", "50 000 × 784 × 10, f32"),
+    ("matmul", "16 384 × 16 384 × 1, bf16"),
+    ("matmul", "1000 of 64³, bf16"),
+    ("tensor_sketch", "equal lengths"),
+    ("tensor_sketch", "log-normal lengths"),
+    ("distances", "10 000 × 10 000 rows, f32"),
+    ("distances", "10 000 × 10 000 rows, f64"),
+    ("nearest", "10 000 queries in 10⁶ rows, k = 10, f32"),
+    ("edit_distance", "10⁶ reads of 150, 10% edited"),
+    ("edit_distance", "10⁵ genes of 1000, random"),
+    ("box_overlap", "pipes, 200000 × 200000"),
+    ("time_series", "mean, buckets of 7"),
+    ("time_series", "eight methods, buckets of 7"),
+    ("time_series", "median, buckets of 7"),
+    ("time_series", "mean, buckets of 1000"),
+    ("time_series", "rounded timestamps"),
+    ("primitives", "10⁸ keys by 64 bits"),
+    ("primitives", "10⁸ pairs by 32 bits"),
+    ("primitives", "10⁶ keys by 64 bits"),
+];
 
 /// Draws `overview.svg` and `ceilings.svg`, of the headlines that have rows.
 pub fn draw(results: &Results, folder: &Path) -> Result<()> {
     let rows = HEADLINES.iter().filter_map(|(step, case)| {
         let mut rows = results.of_step(step);
-        rows.find(|row| row.measured.case == *case && row.measured.program == "gridstride")
+        rows.find(|row| {
+            let measured = &row.measured;
+            measured.case == *case
+                && measured.program == "gridstride"
+                && measured.clock == Clock::Device
+        })
     });
     let rows: Vec<&Row> = rows.collect();
     let Some(first) = rows.first() else {
