@@ -19,6 +19,16 @@ pub const OURS: &str = "gridstride";
 /// The program of the rows that say what the machine can do.
 const CEILING: &str = "ceiling";
 
+/// The steps whose rows count all bytes and operations that the result needs. Sorts read their keys several times, and the
+/// integer operations of sketches, edit distances and boxes are not counted.
+const COUNTED: [&str; 5] = [
+    "distances",
+    "matmul",
+    "nearest",
+    "time_series",
+    "time_series_buckets",
+];
+
 /// A row.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Row {
@@ -136,7 +146,7 @@ impl Results {
     }
 
     /// The least time of a row by what the machine can do, as measured on the same device at the same commit or later, divided
-    /// by its time: nothing if it is not by events, or if there is neither a number of bytes nor of operations.
+    /// by its time: nothing if it is not by events, or if the step does not count what the result needs.
     pub fn share_of_ceiling(&self, row: &Row) -> Option<f64> {
         let Measured {
             clock: Clock::Device,
@@ -149,6 +159,9 @@ impl Results {
         else {
             return None;
         };
+        if !COUNTED.contains(&row.step.as_str()) {
+            return None;
+        }
         let copying = bytes.and_then(|bytes| Some(bytes as f64 / self.ceiling(row, None)?));
         let computing = operations
             .zip(unit)
@@ -253,6 +266,10 @@ pub mod tests {
         let all = results(&[copy, adds, mean.clone(), product.clone()]);
         assert_eq!(all.share_of_ceiling(&mean), Some(0.25));
         assert_eq!(all.share_of_ceiling(&product), Some(0.75));
+        mean.step = "edit_distance".to_owned();
+        assert_eq!(all.share_of_ceiling(&mean), None);
+        mean = row("time_series", "mean", "gridstride", vec![2.0]);
+        mean.measured.bytes = Some(2000);
         mean.device = "another GPU".to_owned();
         assert_eq!(all.share_of_ceiling(&mean), None);
         product.measured.clock = Clock::Call;

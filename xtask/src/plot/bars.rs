@@ -29,12 +29,12 @@ pub enum Scale {
 
 /// Sizes in pixels: all, the title, a bar with the space around it, the axis below, the names on
 /// the left, and what the times on the right may take.
-const WIDTH: u32 = 1000;
+const WIDTH: u32 = 1100;
 const TITLE: u32 = 64;
 const BAR: u32 = 30;
 const AXIS: u32 = 44;
-const LEFT: u32 = 270;
-const RIGHT: u32 = 240;
+const LEFT: u32 = 340;
+const RIGHT: u32 = 270;
 
 static GREY: RGBColor = RGBColor(90, 90, 90);
 
