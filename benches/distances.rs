@@ -51,20 +51,14 @@ fn main() -> Result<()> {
         Array2::from_shape_vec((rows, args.dim), numbers).expect("whole rows")
     };
     let (a, b) = (matrix(1), matrix(2));
-    all(&args, &device, &a, &b, Unit::F64)?;
+    all(&args, &device, &a, &b)?;
     let [a, b] = [a, b].map(|matrix| matrix.mapv(|x| x as f32));
-    all(&args, &device, &a, &b, Unit::F32)
+    all(&args, &device, &a, &b)
 }
 
-fn all<T: Component>(
-    args: &Args,
-    device: &Device,
-    a: &Array2<T>,
-    b: &Array2<T>,
-    unit: Unit,
-) -> Result<()> {
-    measure(args, device, a, b, unit)?;
-    measure_slides(args, device, a, b, unit)
+fn all<T: Component>(args: &Args, device: &Device, a: &Array2<T>, b: &Array2<T>) -> Result<()> {
+    measure(args, device, a, b)?;
+    measure_slides(args, device, a, b)
 }
 
 /// The unit roundoff of a type.
@@ -72,6 +66,14 @@ fn roundoff<T: Component>() -> f64 {
     match T::NAME {
         "f32" => 2f64.powi(-24),
         _ => 2f64.powi(-53),
+    }
+}
+
+/// What does the operations on a type.
+fn unit<T: Component>() -> Unit {
+    match T::NAME {
+        "f32" => Unit::F32,
+        _ => Unit::F64,
     }
 }
 
@@ -92,7 +94,6 @@ fn measure_slides<T: Component>(
     device: &Device,
     a: &Array2<T>,
     b: &Array2<T>,
-    unit: Unit,
 ) -> Result<()> {
     let sequences = a.nrows() / WINDOWS;
     let rows = sequences * WINDOWS;
@@ -151,7 +152,7 @@ fn measure_slides<T: Component>(
         let operations = OPERATIONS * pairs * WINDOWS * args.dim;
         let row = Measured::new(format!("{name}, {of}, {}", T::NAME), Clock::Device, times)
             .bytes(rows + bytes)
-            .operations(operations as u64, unit)
+            .operations(operations as u64, unit::<T>())
             .error(error);
         show(&row)?;
         assert!(error <= bound, "the distances are wrong");
@@ -159,13 +160,7 @@ fn measure_slides<T: Component>(
     Ok(())
 }
 
-fn measure<T: Component>(
-    args: &Args,
-    device: &Device,
-    a: &Array2<T>,
-    b: &Array2<T>,
-    unit: Unit,
-) -> Result<()> {
+fn measure<T: Component>(args: &Args, device: &Device, a: &Array2<T>, b: &Array2<T>) -> Result<()> {
     let (a_there, b_there) = (device.upload(a)?, device.upload(b)?);
     let pairs = a.nrows() * a.nrows();
     let operations = (OPERATIONS * pairs * args.dim) as u64;
@@ -200,7 +195,7 @@ fn measure<T: Component>(
             let case = format!("{what}, {}{squared}", T::NAME);
             let row = Measured::new(case, Clock::Device, times)
                 .bytes(read + 8 * pairs)
-                .operations(operations, unit)
+                .operations(operations, unit::<T>())
                 .error(error);
             show(&row)?;
             assert!(error <= bound, "the distances are wrong");

@@ -12,7 +12,7 @@ mod common;
 use std::time::Instant;
 
 use clap::Parser;
-use common::{Clock, DeviceName, Measured, Random, show, time, time_whole};
+use common::{Clock, DeviceName, EIGHT, Measured, Random, show, time, time_whole};
 use gridstride::device::{DeviceArray, DeviceKind};
 use gridstride::time_series::{
     Aggregates, Fill, Method, TimeBuckets, Value, reference, round_timestamps_device_inplace,
@@ -45,16 +45,6 @@ const STEP: i64 = 5;
 const EVERY: i64 = 35;
 
 const MEAN: [Method; 1] = [Method::MEAN];
-const EIGHT: [Method; 8] = [
-    Method::COUNT,
-    Method::SUM,
-    Method::MEAN,
-    Method::MIN,
-    Method::MAX,
-    Method::FIRST,
-    Method::LAST,
-    Method::STD,
-];
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();

@@ -8,7 +8,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Clock, Measured, Random, show, time_whole};
+use common::{Clock, EIGHT, Measured, Random, show, time_whole};
 use gridstride::Device;
 use gridstride::time_series::{
     Aggregates, Duplicates, Method, Order, Summaries, Summary, TimeBuckets, bucket_counts,
@@ -34,17 +34,6 @@ struct Args {
 
 const SECOND: i64 = 1_000_000_000;
 const START: i64 = 1_500_000_000 * SECOND;
-
-const EIGHT: [Method; 8] = [
-    Method::COUNT,
-    Method::SUM,
-    Method::MEAN,
-    Method::MIN,
-    Method::MAX,
-    Method::FIRST,
-    Method::LAST,
-    Method::STD,
-];
 
 /// Points whose buckets are compared with the reference.
 const CHECKED: usize = 100_000;

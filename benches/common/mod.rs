@@ -11,9 +11,22 @@ pub use gridstride::device::DeviceName;
 
 use gridstride::device::DeviceKind;
 use gridstride::tensor_sketch::{Entry, Form, Tables};
+use gridstride::time_series::Method;
 use gridstride::{Device, Real};
 use ndarray::Array2;
 use rayon::prelude::*;
+
+/// What rows of time series call eight methods.
+pub const EIGHT: [Method; 8] = [
+    Method::COUNT,
+    Method::SUM,
+    Method::MEAN,
+    Method::MIN,
+    Method::MAX,
+    Method::FIRST,
+    Method::LAST,
+    Method::STD,
+];
 
 /// Parses a number of runs or calls: the median of none does not exist.
 pub fn at_least_one(text: &str) -> Result<usize, String> {

@@ -55,8 +55,7 @@ def row(case, times, program, version=None, clock="device", share=None, **facts)
 
     `times` are those of the runs in ms, `clock` says what they include: "device" for work on data in the device's memory
     between two events, "call" for whole calls by the host's clock. Of work of which only a `share` was done, the times are
-    divided by the share. Facts are `bytes`, `operations` with their `unit`, and
-    the largest `error` of the results."""
+    divided by the share. Facts are `bytes`, `operations` with their `unit`, and the largest `error` of the results."""
     if share:
         times = [time / share for time in times]
         facts["share"] = share

@@ -239,6 +239,20 @@ fn unit_of(ms: f64) -> (&'static str, f64) {
     }
 }
 
+/// A ratio in two digits or three.
+pub fn ratio(ratio: f64) -> String {
+    match ratio {
+        _ if ratio < 2.0 => format!("{ratio:.2}"),
+        _ if ratio < 10.0 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.0}"),
+    }
+}
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
 /// A number in three digits, or all digits before the point.
 pub fn three_digits(number: f64) -> String {
     match number.abs() {
@@ -260,6 +274,12 @@ mod tests {
             "5.12 µs", "0.100 ms", "0.500 ms", "1.00 ms", "20.7 ms", "270 ms", "12.3 s",
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn ratios_have_few_digits() {
+        assert_eq!([0.95, 5.61, 273.1].map(ratio), ["0.95", "5.6", "273"]);
+        assert_eq!(percent(0.845), "84%");
     }
 
     #[test]

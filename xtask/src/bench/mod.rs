@@ -146,7 +146,7 @@ fn record(today: Results, plots: &Path) -> Result<()> {
             fs::copy(plot.path(), workspace().join(FOLDER).join(plot.file_name()))?;
         }
     }
-    pages()
+    show(results)
 }
 
 /// Makes the pages and plots from the file of results.
@@ -154,9 +154,12 @@ fn record(today: Results, plots: &Path) -> Result<()> {
 /// # Errors
 /// If a page names a row that does not exist.
 pub fn pages() -> Result<()> {
-    let results = Results::read(&workspace().join(RESULTS))?;
+    show(Results::read(&workspace().join(RESULTS))?)
+}
+
+fn show(results: Results) -> Result<()> {
     plot::draw(&results, &workspace().join(FOLDER))?;
-    pages::write()
+    pages::write(results)
 }
 
 /// Runs the steps, and returns the rows and the commands of ours that failed; nothing if the steps are only listed.

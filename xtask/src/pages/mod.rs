@@ -30,9 +30,8 @@ use blocks::replace;
 use figures::Clock;
 
 use crate::bench::Origin;
-use crate::bench::results::{RESULTS, Results, Row};
+use crate::bench::results::{Results, Row};
 use crate::bench::steps::STEPS;
-use crate::plot::overview::ratio_text;
 use crate::{Result, workspace};
 
 /// The comments before figures.
@@ -78,8 +77,8 @@ fn pages() -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// If a page names a row that does not exist.
-pub fn write() -> Result<()> {
-    for (path, old, new) in all()? {
+pub fn write(results: Results) -> Result<()> {
+    for (path, old, new) in all(results)? {
         if old != new {
             fs::write(&path, new)?;
             println!("{}", path.display());
@@ -89,9 +88,9 @@ pub fn write() -> Result<()> {
 }
 
 /// Each page as it is, and as it should be.
-fn all() -> Result<Vec<(PathBuf, String, String)>> {
+fn all(results: Results) -> Result<Vec<(PathBuf, String, String)>> {
     let source = Source {
-        results: Results::read(&workspace().join(RESULTS))?,
+        results,
         today: Origin::of_workspace()?,
     };
     let pages = pages()?.into_iter().map(|path| {
@@ -143,18 +142,19 @@ impl Source {
                     "share" => {
                         let row = self.row(step, case, "gridstride", Some(Clock::Device))?;
                         let share = self.results.share_of_ceiling(row);
-                        percent(share.ok_or_else(|| format!("{step} / {case} has no share"))?)
+                        figures::percent(
+                            share.ok_or_else(|| format!("{step} / {case} has no share"))?,
+                        )
                     }
                     "faster" => {
                         let peer = &self.row(step, case, program, None)?.measured;
                         let ours = self.row(step, case, "gridstride", Some(peer.clock))?;
-                        ratio_text(peer.median_ms / ours.measured.median_ms)
+                        figures::ratio(peer.median_ms / ours.measured.median_ms)
                     }
                     _ => figures::median(&self.row(step, case, or_ours, clock)?.measured),
                 }
             }
-            "machine" => self.machine(self.results.of_step(what.trim()))?,
-            _ => return Ok(None),
+            _ => self.machine(self.results.of_step(step))?,
         };
         Ok(Some(text))
     }
@@ -224,13 +224,10 @@ fn rate(row: &Row) -> Result<String> {
     ))
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0}%", 100.0 * share)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::results::RESULTS;
     use crate::bench::results::tests::{results, row};
 
     fn source() -> Source {
@@ -275,7 +272,8 @@ mod tests {
 
     #[test]
     fn pages_have_the_figures_of_the_file() {
-        for (path, old, new) in all().unwrap() {
+        let results = Results::read(&workspace().join(RESULTS)).unwrap();
+        for (path, old, new) in all(results).unwrap() {
             assert!(
                 old == new,
                 "{} has other figures: run `cargo xtask pages`",

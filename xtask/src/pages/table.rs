@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use figures::Clock;
 use serde::Deserialize;
 
-use super::{Source, percent};
+use super::Source;
 use crate::bench::FOLDER;
 use crate::bench::results::Row;
 use crate::{Result, plot, profile, workspace};
@@ -84,7 +84,7 @@ pub fn table(source: &Source, what: &str) -> Result<String> {
             cells.push(row.map_or(String::new(), |row| cell(source, row)));
         }
         if has_shares {
-            cells.push(share(source, line).map_or(String::new(), percent));
+            cells.push(share(source, line).map_or(String::new(), figures::percent));
         }
         if has_notes {
             let counted = counted
@@ -153,7 +153,7 @@ fn lines<'a>(
 fn cell(source: &Source, row: &Row) -> String {
     let mut text = figures::spread(&row.measured);
     if let Some(share) = row.measured.share {
-        text += &format!(", from {} of the work", percent(share));
+        text += &format!(", from {} of the work", figures::percent(share));
     }
     text + source.mark(row)
 }

@@ -89,7 +89,7 @@ pub fn draw(path: &Path, title: &str, below: &str, scale: Scale, bars: &[Bar]) -
             let number = style(13, &GREY, HPos::Center);
             let text = match scale {
                 Scale::Ratios => format!("{mark}×"),
-                Scale::Shares => format!("{:.0}%", 100.0 * mark),
+                Scale::Shares => figures::percent(mark),
             };
             area.draw_text(&text, &number, (x, bottom + 14))?;
         }

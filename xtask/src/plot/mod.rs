@@ -2,7 +2,7 @@
 
 mod bars;
 mod lines;
-pub mod overview;
+mod overview;
 
 use std::collections::BTreeMap;
 use std::path::Path;

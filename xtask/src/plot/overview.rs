@@ -64,7 +64,11 @@ pub fn draw(results: &Results, folder: &Path) -> Result<()> {
     )?;
     let shares = rows.iter().filter_map(|row| {
         let share = results.share_of_ceiling(row)?;
-        let label = format!("{:.0}% ({})", 100.0 * share, figures::median(&row.measured));
+        let label = format!(
+            "{} ({})",
+            figures::percent(share),
+            figures::median(&row.measured)
+        );
         Some(Bar {
             name: name(row),
             value: share,
@@ -102,7 +106,7 @@ fn beside_a_peer(results: &Results, row: &Row) -> Option<Bar> {
     let ratio = peer.measured.median_ms / row.measured.median_ms;
     let label = format!(
         "{}× ({}; {} {})",
-        ratio_text(ratio),
+        figures::ratio(ratio),
         figures::median(&row.measured),
         peer.measured.program,
         figures::median(&peer.measured)
@@ -112,15 +116,6 @@ fn beside_a_peer(results: &Results, row: &Row) -> Option<Bar> {
         value: ratio,
         label,
     })
-}
-
-/// A ratio in two digits or three.
-pub fn ratio_text(ratio: f64) -> String {
-    match ratio {
-        _ if ratio < 2.0 => format!("{ratio:.2}"),
-        _ if ratio < 10.0 => format!("{ratio:.1}"),
-        _ => format!("{ratio:.0}"),
-    }
 }
 
 #[cfg(test)]
@@ -142,7 +137,6 @@ mod tests {
         assert_eq!(bar.label, "1.50× (0.500 ms; CUB 0.750 ms)");
         assert_eq!(bar.name, "time series: mean");
         assert!(beside_a_peer(&results(&all[..1]), &ours).is_none());
-        assert_eq!([0.95, 5.61, 273.1].map(ratio_text), ["0.95", "5.6", "273"]);
     }
 
     #[test]
