@@ -13,6 +13,7 @@ mod copies;
 mod core_atomics;
 mod floats;
 mod heap;
+mod integers;
 mod launches;
 mod machine;
 mod matrices;

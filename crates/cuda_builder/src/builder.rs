@@ -8,6 +8,7 @@ use std::{env, fs};
 use crate::options::{self, EmitOption, Options};
 use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
+use crate::signed;
 use crate::sources::{self, KernelCrate, Sources};
 use crate::{
     Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, memory, report,
@@ -520,6 +521,7 @@ impl Steps<'_> {
             .arg(&ptx);
         run_llvm(llc)?;
         let text = fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))?;
+        let text = signed::without_narrow_negation(&text);
         // LLVM only warns of a version or an architecture that it does not know, and takes another.
         let wanted = [
             format!(".version {version}"),

@@ -51,6 +51,7 @@ mod ptxas;
 mod record;
 mod report;
 mod setters;
+mod signed;
 mod sources;
 mod tested;
 

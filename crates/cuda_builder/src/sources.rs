@@ -27,6 +27,8 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/mod.rs", include_str!("ir/mod.rs")),
     ("ir/parameters.rs", include_str!("ir/parameters.rs")),
     ("ir/statics.rs", include_str!("ir/statics.rs")),
+    ("ir/wide_floats.rs", include_str!("ir/wide_floats.rs")),
+    ("signed.rs", include_str!("signed.rs")),
 ];
 
 /// The values of `#[cfg(…)]` on the GPU's target. They decide which dependencies belong to a

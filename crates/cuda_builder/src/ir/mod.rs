@@ -12,6 +12,7 @@ mod launch_bounds;
 mod line;
 mod parameters;
 mod statics;
+mod wide_floats;
 
 use crate::BuildError;
 
@@ -28,5 +29,6 @@ pub(crate) fn rewrite(ir: &str, constant_memory: bool) -> Result<String, BuildEr
     let ir = launch_bounds::from_markers(&ir)?;
     let ir = statics::to_address_spaces(&ir)?;
     let ir = atomics::of_device_scope(&ir);
+    let ir = wide_floats::to_calls(&ir);
     Ok(convergent::mark(&ir))
 }
