@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{Clock, DeviceName, Measured, show, time, time_whole};
+use common::{Clock, DeviceName, Measured, grouped, show, time, time_whole};
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Coordinate, Overlaps, overlaps, reference};
 use gridstride::device::DeviceKind;
 use gridstride::{Device, Result};
@@ -119,7 +119,7 @@ fn measure<T: Coordinate>(
     sets: &[Array2<T>; 2],
 ) -> anyhow::Result<()> {
     let there = [device.upload(&sets[0])?, device.upload(&sets[1])?];
-    let [rows, rows2] = sets.each_ref().map(|set| set.nrows());
+    let [rows, rows2] = sets.each_ref().map(|set| grouped(set.nrows()));
     let kind_name = kind.replace('_', " ");
     let case = match T::NAME {
         "f32" => format!("{kind_name}, {rows} × {rows2}"),

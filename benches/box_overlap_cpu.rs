@@ -9,7 +9,7 @@ mod common;
 
 use clap::Parser;
 use common::boxes::{self, Sets};
-use common::{Clock, Measured, show, time_whole};
+use common::{Clock, Measured, grouped, show, time_whole};
 use gridstride::Device;
 use gridstride::box_overlap::{Algorithm, BoxOverlap, Overlaps};
 
@@ -94,7 +94,7 @@ fn main() -> anyhow::Result<()> {
         });
         for &rows in given.unwrap_or(kind.sizes) {
             let sets = (kind.sets)(rows);
-            let case = format!("{}, {rows} × {rows}", kind.name);
+            let case = format!("{}, {1} × {1}", kind.name, grouped(rows));
             let found = time(&case, Algorithm::Auto, &sets, args.runs)?;
             let indexed = time(&case, Algorithm::Indexed, &sets, args.runs)?;
             assert!(found == indexed, "{case}: indexed differs");

@@ -16,7 +16,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use common::{Clock, DeviceName, Measured, Random, show, time, time_whole};
+use common::{Clock, DeviceName, Measured, Random, Unit, show, time, time_whole};
 use gridstride::device::DeviceKind;
 use gridstride::edit_distance::{EditDistance, reference};
 use gridstride::sequences::Sequences;
@@ -107,6 +107,10 @@ const PAIRS_OF_A_CORE: usize = 2;
 /// Entries that the definition computes.
 const DEFINED: usize = 20_000_000;
 
+/// Entries of a table that a thread's step computes, and its integer instructions for DNA: see the guide's page.
+const ENTRIES: u64 = 128;
+const INSTRUCTIONS: u64 = 56;
+
 /// Timed runs on the CPU for comparison, after a first one that is not.
 const CPU_RUNS: usize = 3;
 
@@ -138,13 +142,14 @@ fn measure(
     b: &Sequences,
 ) -> anyhow::Result<Array1<u32>> {
     let of = EditDistance::new();
-    let bytes = a.total_length() + b.total_length() + size_of::<u32>() * a.len();
-    // Bytes are those of all pairs, like the times.
+    let all = entries(a, b, a.len()) as u64;
     let row = |clock, times, pairs: usize| {
         let row = Measured::new(case.name, clock, times);
-        match pairs < case.pairs {
-            true => row.share(pairs as f64 / case.pairs as f64),
-            false => row.bytes(bytes),
+        match (pairs < case.pairs, case.one_in) {
+            (true, _) => row.share(pairs as f64 / case.pairs as f64),
+            // Only pairs that have nothing in common need all entries of their tables.
+            (false, None) => row.operations(all / ENTRIES * INSTRUCTIONS, Unit::I32),
+            (false, Some(_)) => row,
         }
     };
     let (calls, found) = time_whole(args.runs, || of.edit_distances(device, a, b))?;

@@ -60,7 +60,10 @@ fn measure(device: &Device, runs: usize, count: usize, bits: u32) -> Result<()> 
     places.for_each(|(i, value)| *value = i as u32);
     let row = |what, size: usize, times| {
         let case = format!("{} {what} by {bits} bits", grouped(count));
-        show(&Measured::new(case, Clock::Device, times).bytes(2 * size * count))
+        // The keys are read once for the counts of all digits, and all is read and written in each pass over a digit.
+        let passes = bits.div_ceil(8) as usize;
+        let bytes = (8 + 2 * size * passes) * count;
+        show(&Measured::new(case, Clock::Device, times).bytes(bytes))
     };
     let mask = u64::MAX >> (u64::BITS - bits);
 

@@ -13,7 +13,8 @@ mod common;
 
 use clap::{Parser, ValueEnum};
 use common::{
-    Clock, DeviceName, Measured, Random, check_sketches, largest, show, time, time_whole,
+    Clock, DeviceName, Measured, Random, Unit, check_sketches, grouped, largest, show, time,
+    time_whole,
 };
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
@@ -127,7 +128,7 @@ fn run<T: Entry>(
     }
     if args.sizes {
         for letters in (5..=8).map(|power| 10usize.pow(power)) {
-            let case = format!("equal lengths, {letters} letters");
+            let case = format!("equal lengths, {} letters", grouped(letters));
             measure(args, &device, &sketcher, &case, Lengths::Equal, letters)?;
         }
         return Ok(());
@@ -159,9 +160,9 @@ fn differences<T: Entry>(args: &Args, letters: usize) -> String {
         ),
         (
             ![1, 1410].contains(&args.sequences),
-            format!("{} sequences", args.sequences),
+            format!("{} sequences", grouped(args.sequences)),
         ),
-        (letters != LETTERS, format!("{letters} letters")),
+        (letters != LETTERS, format!("{} letters", grouped(letters))),
     ];
     let all = all.into_iter().filter(|(is_other, _)| *is_other);
     all.map(|(_, what)| format!(", {what}")).collect()
@@ -183,15 +184,34 @@ fn measure<T: Entry>(
     let sketches = sketches.download()?;
     let (calls, called) = time_whole(args.runs, || sketcher.sketch(device, &sequences))?;
     let bytes = sequences.total_length() + sketches.len() * size_of::<T>();
+    let unit = match T::NAME {
+        "f32" => Unit::F32,
+        _ => Unit::F64,
+    };
     for (clock, times, sketches) in [
         (Clock::Device, on_device, sketches),
         (Clock::Call, calls, called),
     ] {
         check_sketches(args.form.into(), tables, longest, &sketches, &exact);
-        let row = Measured::new(case, clock, times).bytes(bytes);
+        let row = Measured::new(case, clock, times).bytes(bytes).operations(
+            operations(tables, args.form, sequences.total_length()),
+            unit,
+        );
         show(&row.error(largest_error(&sketches, &exact)))?;
     }
     Ok(())
+}
+
+/// Multiply-adds of all letters, each two operations: t·D of a letter in the direct form. In the Fourier form words of four
+/// letters are added to a state of t complex numbers for each frequency: t(t − 1)/2 complex multiply-adds, which are four real
+/// ones, and t complex additions of the words' own numbers, which are two.
+fn operations(tables: &Tables, form: FormArg, letters: usize) -> u64 {
+    let (t, dim) = (tables.tuple_length(), tables.dim());
+    let of_a_letter = match form {
+        FormArg::Direct => 2 * t * dim,
+        FormArg::Fourier => t * t * (dim / 2 + 1),
+    };
+    (of_a_letter * letters) as u64
 }
 
 /// By the length of the longest sequence.
@@ -253,7 +273,11 @@ fn time_windows<T: Entry>(
     let exact = reference_sketches(sketcher.tables(), &alone)?;
     let sample = sketches.select(Axis(0), &checked);
     check_sketches(Form::Fourier, sketcher.tables(), width, &sample, &exact);
-    let case = format!("windows of {width}, stride {stride}, {letters} letters");
+    let case = format!(
+        "windows of {}, stride {stride}, {} letters",
+        grouped(width),
+        grouped(letters)
+    );
     let row = Measured::new(case, Clock::Call, times);
     let bytes = letters + sketches.len() * size_of::<T>();
     show(&row.bytes(bytes).error(largest_error(&sample, &exact)))?;

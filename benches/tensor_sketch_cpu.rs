@@ -9,7 +9,7 @@
 mod common;
 
 use clap::Parser;
-use common::{Clock, Measured, Random, check_sketches, show, time_whole};
+use common::{Clock, Measured, Random, check_sketches, grouped, show, time_whole};
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
 use ndarray::{Array2, ArrayView1, s};
@@ -148,13 +148,13 @@ fn time<T: Entry>(
     let (times, sketches) = time_whole(runs, call)?;
     let windows = match case.windows {
         None => String::new(),
-        Some([width, stride]) => format!(" of {width}, stride {stride}"),
+        Some([width, stride]) => format!(" of {}, stride {stride}", grouped(width)),
     };
     let name = format!(
         "{}{windows}, {}, {} letters",
         case.name,
         T::NAME,
-        case.letters
+        grouped(case.letters)
     );
     let error = error(case, sketcher, sequences, &sketches)?;
     show(&Measured::new(name, Clock::Call, times).error(error))?;

@@ -20,7 +20,7 @@ import numpy as np
 from box_overlap_kernels import in_tiles, leave_out, plain
 from boxes import LIMIT, UNUSED
 from numba_gpu import SIMULATED, cuda, elapsed_ms, nb
-from timing import median, row
+from timing import grouped, median, row
 
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 
@@ -62,7 +62,7 @@ def main():
             found = out.copy_to_host()
             check(set1, set2, found, name)
         best = min(times.values(), key=median)
-        case, program = f"pipes, {len(set1)} × {len(set2)}", f"Numba ({name})"
+        case, program = f"pipes, {grouped(len(set1))} × {grouped(len(set2))}", f"Numba ({name})"
         row(case, best, program, version=nb.__version__, bytes=set1.nbytes + set2.nbytes + found.nbytes)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import shapely
 
-from timing import clock_ms, repeated, row
+from timing import clock_ms, grouped, repeated, row
 
 RUNS = 5
 
@@ -49,7 +49,7 @@ def measure(folder, is_point):
     set1, set2 = (load(folder / name) for name in ("set1.npy", "set2.npy"))
     check(set1, set2, query(build(set2), set1, set2))
     times = repeated(lambda: clock_ms(lambda: query(build(set2), set1, set2)), RUNS)
-    case = f"STRtree: {len(set1)}" if is_point else f"pipes, {len(set1)} × {len(set2)}"
+    case = f"STRtree: {len(set1)}" if is_point else f"pipes, {grouped(len(set1))} × {grouped(len(set2))}"
     row(case, times, "Shapely (STRtree)", version=shapely.__version__, clock="call")
 
 

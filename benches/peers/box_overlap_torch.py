@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import torch
 
-from timing import median, row, times_ms
+from timing import grouped, median, row, times_ms
 
 ROWS = (250, 1000, 4000, 16000)
 RUNS = 5
@@ -56,7 +56,7 @@ def main():
         except torch.cuda.OutOfMemoryError:
             continue
         best = min(best or times, times, key=median)
-    case, version = f"pipes, {len(set1)} × {len(set2)}", torch.__version__
+    case, version = f"pipes, {grouped(len(set1))} × {grouped(len(set2))}", torch.__version__
     size = set1.nbytes + set2.nbytes + pairs.nbytes
     row(case, best, "PyTorch (broadcasting)", version=version, bytes=size)
 

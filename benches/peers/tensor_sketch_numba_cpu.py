@@ -9,7 +9,7 @@ import sys
 import numpy as np
 from numba import __version__, njit, prange
 
-from timing import clock_ms, repeated, row
+from timing import clock_ms, grouped, repeated, row
 
 A, t, D, N = 4, 4, 96, 1410
 
@@ -66,7 +66,7 @@ def main():
         # Compiles it too.
         call(hashes, signs, codes, starts[:2], out)
         times = repeated(lambda: clock_ms(lambda: call(hashes, signs, codes, starts, out)), RUNS)
-        case = f"equal lengths, f32, {letters} letters"
+        case = f"equal lengths, f32, {grouped(letters)} letters"
         row(case, times, f"Numba ({name})", version=__version__, clock="call")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from measure import clock, progress, show
+from measure import clock, grouped, progress, show
 from numpy.typing import NDArray
 
 import gridstride
@@ -98,7 +98,7 @@ def tensor_sketch(programs: Programs, n: int, total: int) -> Task:
         lambda: sketcher.sketch(sequences, device=programs.device),
         "tensor_sketch", letters, starts, hashes, signs, torch=False,
     )  # fmt: skip
-    return Task("tensor sketch", f"{n} sequences, {len(letters):,} letters", calls, check)
+    return Task("tensor sketch", f"{n} sequences, about {grouped(total)} letters", calls, check)
 
 
 def box_overlap(programs: Programs, n: int) -> Task:
@@ -119,7 +119,7 @@ def box_overlap(programs: Programs, n: int) -> Task:
     # PyTorch's tables of larger sets take tens of GB and minutes.
     own = lambda: gridstride.box_overlap(set1, set2, device=programs.device)  # noqa: E731
     calls = programs.calls(own, "box_overlap", set1, set2, torch=n <= 200_000)
-    return Task("box overlap", f"{n:,} × {n:,} boxes", calls, check)
+    return Task("box overlap", f"{grouped(n)} × {grouped(n)} boxes", calls, check)
 
 
 def matmul(programs: Programs, m: int, k: int, n: int) -> Task:
@@ -147,7 +147,7 @@ def product(programs: Programs, title: str, name: str, dtype: type, m: int, k: i
             compare(c[rows], exact, roundings / (1 - roundings) * magnitudes, program)
 
     calls = programs.calls(lambda: gridstride.matmul(a, b, device=programs.device), name, a, b, torch=True)
-    return Task(title, f"{m}×{k} · {k}×{n}, {np.dtype(dtype)}", calls, check)
+    return Task(title, f"{grouped(m)} × {grouped(k)} × {grouped(n)}, {np.dtype(dtype)}", calls, check)
 
 
 def means(programs: Programs, n: int) -> Task:
@@ -170,7 +170,7 @@ def means(programs: Programs, n: int) -> Task:
         lambda: time_series.aggregate(timestamps, values, every, "mean", device=programs.device)["mean"],
         "bucket_means", timestamps, values, every, torch=True,
     )  # fmt: skip
-    return Task("time series", f"{n:,} points, 5 s into 35 s", calls, check)
+    return Task("time series", f"{grouped(n)} points, 5 s into 35 s", calls, check)
 
 
 TASKS: dict[str, Callable[..., Task]] = {

@@ -16,7 +16,7 @@ START = time.perf_counter()
 PEERS = Path(__file__).resolve().parents[2] / "benches" / "peers"
 sys.path.insert(0, str(PEERS))
 
-from timing import row  # noqa: E402
+from timing import grouped, row  # noqa: E402
 
 
 def progress(text: str) -> None:

@@ -300,7 +300,10 @@ impl Bench {
                 continue;
             }
             println!("    {text}");
-            match self.line(line) {
+            let start = Instant::now();
+            let done = self.line(line);
+            println!("    which took {:.0} s", start.elapsed().as_secs_f64());
+            match done {
                 Ok(rows) => rows
                     .into_iter()
                     .for_each(|row| self.add(step, line, version.as_deref(), row)),

@@ -19,16 +19,6 @@ pub const OURS: &str = "gridstride";
 /// The program of the rows that say what the machine can do.
 const CEILING: &str = "ceiling";
 
-/// The steps whose rows count all bytes and operations that the result needs. Sorts read their keys several times, and the
-/// integer operations of sketches, edit distances and boxes are not counted.
-const COUNTED: [&str; 5] = [
-    "distances",
-    "matmul",
-    "nearest",
-    "time_series",
-    "time_series_buckets",
-];
-
 /// A row.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Row {
@@ -146,7 +136,7 @@ impl Results {
     }
 
     /// The least time of a row by what the machine can do, as measured on the same device at the same commit or later, divided
-    /// by its time: nothing if it is not by events, or if the step does not count what the result needs.
+    /// by its time: nothing if it is not by events, or if nothing of it is counted.
     pub fn share_of_ceiling(&self, row: &Row) -> Option<f64> {
         let Measured {
             clock: Clock::Device,
@@ -159,9 +149,6 @@ impl Results {
         else {
             return None;
         };
-        if !COUNTED.contains(&row.step.as_str()) {
-            return None;
-        }
         let copying = bytes.and_then(|bytes| Some(bytes as f64 / self.ceiling(row, None)?));
         let computing = operations
             .zip(unit)

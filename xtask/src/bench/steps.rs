@@ -128,8 +128,10 @@ benches/box_overlap --device cuda --rows 20000000 --rows2 2000 --kinds uniform
 ## box_overlap_files [box_overlap primitives]: Box overlap: two files of 20 million boxes
 bin/gridstride box-overlap --generate 20000000 --force target/bench/files
 3 × bin/gridstride box-overlap --device cuda target/bench/files/set1.csv target/bench/files/set2.csv # pairs of 20 M and 20 M boxes
-## python [matmul tensor_sketch box_overlap primitives time_series distances]: From Python
-python3 python/benches/run.py
+## python [matmul tensor_sketch box_overlap primitives time_series]: From Python: the articles' tasks
+python3 python/benches/run.py --only articles
+## python_calls [matmul distances time_series primitives box_overlap]: From Python: calls on little data
+python3 python/benches/run.py --only overhead
 # articles
 ## articles_tensor_sketch [ladder]: The articles: tensor sketch
 bin/gridstride_learn tensor-sketch --device cuda --plot docs/benchmarks/ladder_tensor_sketch.svg

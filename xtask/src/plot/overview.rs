@@ -27,7 +27,7 @@ pub const HEADLINES: [(&str, &str); 25] = [
     ("nearest", "10 000 queries in 10⁶ rows, k = 10, f32"),
     ("edit_distance", "10⁶ reads of 150, 10% edited"),
     ("edit_distance", "10⁵ genes of 1000, random"),
-    ("box_overlap", "pipes, 200000 × 200000"),
+    ("box_overlap", "pipes, 200 000 × 200 000"),
     ("time_series", "mean, buckets of 7"),
     ("time_series", "eight methods, buckets of 7"),
     ("time_series", "median, buckets of 7"),
