@@ -384,6 +384,9 @@ fn in_sequence(mut error: Error, sequence: usize) -> Error {
     error
 }
 
+/// Codes that are compared with the size of the alphabet at once.
+const CHUNK: usize = 4096;
+
 /// Reads arguments that are sequences.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
@@ -549,10 +552,14 @@ impl Reader<'_> {
             return Ok(());
         };
         let size = alphabet.size();
-        let wrong = codes.iter().position(|&code| usize::from(code) >= size);
-        let Some(position) = wrong else {
+        let is_wrong = |&code: &u8| usize::from(code) >= size;
+        // The largest code of a chunk is computed with vectors, a position code by code.
+        let mut chunks = codes.chunks(CHUNK).enumerate();
+        let wrong = chunks.find(|(_, chunk)| is_wrong(&chunk.iter().copied().fold(0, u8::max)));
+        let Some((number, chunk)) = wrong else {
             return Ok(());
         };
+        let position = number * CHUNK + chunk.iter().position(is_wrong).unwrap_or_default();
         let message = format!(
             "there is the code {} at position {position}, but the alphabet has {size} letters, with the codes \
              from 0 on: text has to be str or bytes",

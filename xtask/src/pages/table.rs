@@ -38,8 +38,10 @@ pub fn table(source: &Source, what: &str) -> Result<String> {
     let counted = ladder.map_or(Ok(BTreeMap::new()), |ladder| {
         profile::notes(&workspace(), &ladder)
     })?;
-    let mut programs: Vec<&str> = vec!["gridstride"];
-    for row in lines.iter().flat_map(|line| &line.rows) {
+    let mut programs: Vec<&str> = Vec::new();
+    let rows = || lines.iter().flat_map(|line| &line.rows);
+    // Ours come first.
+    for row in rows().filter(|row| row.is_ours()).chain(rows()) {
         if !programs.contains(&row.measured.program.as_str()) {
             programs.push(&row.measured.program);
         }

@@ -109,6 +109,10 @@ pub fn draw(path: &Path, title: &str, below: &str, scale: Scale, bars: &[Bar]) -
             let name = style(14, &BLACK, HPos::Right);
             area.draw_text(&bar.name, &name, (LEFT as i32 - 12, center))?;
             let after = one.max(end) + 8;
+            // Lines of the axis end at the text.
+            let width = 7 * bar.label.chars().count() as i32;
+            let corners = [(after - 2, center - 9), (after + width, center + 9)];
+            area.draw(&Rectangle::new(corners, WHITE.filled()))?;
             area.draw_text(&bar.label, &style(13, &BLACK, HPos::Left), (after, center))?;
         }
         area.present()?;
