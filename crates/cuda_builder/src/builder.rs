@@ -75,6 +75,8 @@ const CRATE_FEATURES: [&str; 3] = [
 #[must_use = "nothing is compiled before `build`"]
 pub struct CudaBuilder {
     pub(crate) kernel_crate: PathBuf,
+    /// Whether `kernel_crate` is the file of a module, for which a crate is written.
+    is_module: bool,
     pub(crate) arch: NvvmArch,
     pub(crate) options: Options,
     target_dir: Option<PathBuf>,
@@ -141,6 +143,7 @@ impl CudaBuilder {
     pub fn new(kernel_crate: impl Into<PathBuf>) -> Self {
         Self {
             kernel_crate: kernel_crate.into(),
+            is_module: false,
             arch: NvvmArch::Compute70,
             options: Options::default(),
             target_dir: None,
@@ -148,6 +151,28 @@ impl CudaBuilder {
             compiler: None,
             locked: false,
             offline: false,
+        }
+    }
+
+    /// A builder for the kernels in a module of this package, for [`Arch::Sm70`]: the file is part of the program on the host,
+    /// and compiled for the GPU alone.
+    ///
+    /// The file with all in the folder of its modules becomes a `no_std` crate in the target folder. It depends on those of the
+    /// package's dependencies that its source names, with their features and the versions of Cargo.lock, among them `cuda_std`.
+    /// Paths that begin with `crate` may lead into the module alone. Messages of the compiler have the lines of the file.
+    /// [`locked`](Self::locked) has no effect.
+    ///
+    /// ```no_run
+    /// // In the `main` of build.rs:
+    /// cuda_builder::CudaBuilder::module("src/kernels.rs").build_script("kernels.ptx");
+    /// ```
+    ///
+    /// Then `mod kernels;` and `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))` in the program have the kernels for
+    /// launches and their PTX.
+    pub fn module(file: impl Into<PathBuf>) -> Self {
+        Self {
+            is_module: true,
+            ..Self::new(file)
         }
     }
 

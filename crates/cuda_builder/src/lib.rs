@@ -43,6 +43,7 @@ mod environment;
 mod error;
 mod ir;
 mod memory;
+mod module;
 mod nvvm_arch;
 mod options;
 mod parse;

@@ -10,7 +10,7 @@ use cargo_platform::{Cfg, Platform};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Arch, BuildError, TARGET, environment};
+use crate::{Arch, BuildError, TARGET, environment, module};
 
 /// The builder's own sources that decide what the PTX looks like.
 const RECIPE: &[(&str, &str)] = &[
@@ -152,11 +152,8 @@ pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
         );
     }
     for (name, path) in &files {
-        add_file(
-            &mut hasher,
-            name,
-            &fs::read(path).map_err(BuildError::io("read", path))?,
-        );
+        let contents = fs::read(path).map_err(BuildError::io("read", path))?;
+        add_file(&mut hasher, name, &without_places(contents));
     }
     let mut files: Vec<_> = files.into_values().collect();
     // cargo compares times of files: one that is not there yet would always count as changed.
@@ -171,6 +168,19 @@ pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
         files,
         hash: hex(&hasher.finalize()),
     })
+}
+
+/// A manifest that was written for a module, without the places of the packages that it names. Other files as they are.
+fn without_places(contents: Vec<u8>) -> Vec<u8> {
+    if !contents.starts_with(module::HEADER.as_bytes()) {
+        return contents;
+    }
+    let lines = contents.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .filter(|line| !line.starts_with(b"path = "))
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// SHA-256 of a text, its lines ending in `\n`, in hexadecimal digits.
@@ -271,7 +281,7 @@ fn manifest_of(folder: &Path) -> Result<PathBuf, BuildError> {
 }
 
 /// Returns whether a file may be source text: neither hidden nor a backup of an editor.
-fn is_source(path: &Path) -> bool {
+pub(crate) fn is_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let endings = ["~", ".bak", ".orig", ".rej", ".swp"];
     !name.starts_with(['.', '#']) && !endings.iter().any(|ending| name.ends_with(ending))
@@ -341,18 +351,19 @@ fn is_other_folder(folder: &Path) -> bool {
 
 /// The part of `cargo metadata` that is used here.
 #[derive(Deserialize)]
-struct Metadata {
+pub(crate) struct Metadata {
     packages: Vec<Package>,
-    target_directory: PathBuf,
-    workspace_root: PathBuf,
+    pub(crate) target_directory: PathBuf,
+    pub(crate) workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
-struct Package {
-    name: String,
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) edition: String,
     manifest_path: PathBuf,
     targets: Vec<Target>,
-    dependencies: Vec<Dependency>,
+    pub(crate) dependencies: Vec<Dependency>,
     metadata: Option<serde_json::Value>,
 }
 
@@ -364,14 +375,22 @@ struct Target {
 }
 
 #[derive(Deserialize)]
-struct Dependency {
-    path: Option<PathBuf>,
-    kind: Option<String>,
-    target: Option<String>,
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) rename: Option<String>,
+    pub(crate) req: String,
+    pub(crate) path: Option<PathBuf>,
+    /// `dev` or `build`; nothing for those of the program itself.
+    pub(crate) kind: Option<String>,
+    pub(crate) target: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) registry: Option<String>,
+    pub(crate) features: Vec<String>,
+    pub(crate) uses_default_features: bool,
 }
 
 impl Metadata {
-    fn package(&self, manifest: &Path) -> Option<&Package> {
+    pub(crate) fn package(&self, manifest: &Path) -> Option<&Package> {
         let same = |package: &&Package| {
             package
                 .manifest_path
@@ -404,7 +423,7 @@ impl Package {
 }
 
 impl Dependency {
-    fn is_for_gpu(&self) -> bool {
+    pub(crate) fn is_for_gpu(&self) -> bool {
         let is_dev = self.kind.as_deref() == Some("dev");
         let on_target = self.target.as_deref().is_none_or(|target| {
             let cfg: Vec<Cfg> = TARGET_CFG
@@ -417,7 +436,7 @@ impl Dependency {
     }
 }
 
-fn metadata(manifest: &Path) -> Result<Metadata, BuildError> {
+pub(crate) fn metadata(manifest: &Path) -> Result<Metadata, BuildError> {
     let cargo = std::env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from);
     let mut command = Command::new(&cargo);
     environment::clear_outer_cargo(&mut command);
