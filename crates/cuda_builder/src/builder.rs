@@ -1,10 +1,12 @@
 //! From a kernel crate to PTX.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use crate::module::{self, ModuleCrate};
 use crate::options::{self, EmitOption, Options};
 use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
@@ -246,7 +248,7 @@ impl CudaBuilder {
             .compiler
             .clone()
             .map_or_else(DeviceCompiler::discover, Ok)?;
-        let kernels = KernelCrate::read(&self.kernel_crate)?;
+        let kernels = KernelCrate::read(&self.folder()?.folder)?;
         let sources = self.sources()?;
         // The flags differ from architecture to architecture, and with them all of `core`.
         let folder = self
@@ -315,9 +317,27 @@ impl CudaBuilder {
         self.options.ptx_version.unwrap_or(default)
     }
 
+    /// The folder of the kernel crate. That of a module is written.
+    fn folder(&self) -> Result<ModuleCrate, BuildError> {
+        if self.is_module {
+            return module::write(&self.kernel_crate);
+        }
+        Ok(ModuleCrate {
+            folder: self.kernel_crate.clone(),
+            originals: BTreeMap::new(),
+        })
+    }
+
     /// The sources, with the options in their hash.
     pub(crate) fn sources(&self) -> Result<Sources, BuildError> {
-        let mut sources = sources::source_hash(&self.kernel_crate)?;
+        let ModuleCrate { folder, originals } = self.folder()?;
+        let mut sources = sources::source_hash(&folder)?;
+        if self.is_module {
+            let files = sources.files.iter();
+            sources.files = files
+                .filter_map(|file| originals.get(file).cloned())
+                .collect();
+        }
         sources.hash = self.options.hash_with(sources.hash);
         Ok(sources)
     }
@@ -482,7 +502,7 @@ impl Steps<'_> {
             .args([subcommand, "--release", "--target", TARGET, "--target-dir"])
             .arg(self.cargo_dir());
         for (flag, is_set) in [
-            ("--locked", self.builder.locked),
+            ("--locked", self.builder.locked && !self.builder.is_module),
             ("--offline", self.builder.offline),
         ] {
             command.args(is_set.then_some(flag));

@@ -22,6 +22,15 @@ pub enum BuildError {
         rejected: Vec<Rejected>,
     },
 
+    /// A file cannot be the module of [`CudaBuilder::module`](crate::CudaBuilder::module).
+    #[error("{} cannot be a module of kernels: {message}", .file.display())]
+    Module {
+        /// The file.
+        file: PathBuf,
+        /// The rest of the sentence.
+        message: String,
+    },
+
     /// The name is not one of [`Arch::ALL`].
     #[error(
         "`{given}` is not a known architecture; known are {}",

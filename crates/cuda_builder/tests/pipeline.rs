@@ -365,3 +365,69 @@ fn a_value_of_a_shared_static_is_refused_unless_it_is_zero() {
         }
     }
 }
+
+/// A package whose kernels are in a module, beside code of the host.
+fn package_with_kernels() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda_std");
+    let manifest = format!(
+        "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\n\
+         cuda_std = {{ package = \"gridstride_cuda_std\", path = {cuda_std:?} }}\n[workspace]\n"
+    );
+    let kernels = "//! Kernels.\nuse cuda_std::prelude::*;\nmod parts;\n\
+        /// # Safety\n/// The slice is valid.\n#[kernel]\npub unsafe fn twice(data: DeviceSliceMut<f32>) {\n\
+        for i in thread::grid_stride(data.len()) {\n unsafe { data.set(i, parts::of(data.at(i))) };\n }\n}\n";
+    for (name, text) in [
+        ("Cargo.toml", manifest.as_str()),
+        ("src/main.rs", "mod kernels;\nfn main() {}\n"),
+        ("src/kernels.rs", kernels),
+        (
+            "src/kernels/parts.rs",
+            "pub fn of(x: f32) -> f32 { crate::kernels::parts::FACTOR * x }\nconst FACTOR: f32 = 2.0;\n",
+        ),
+    ] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let file = folder.path().join("src/kernels.rs");
+    (folder, file)
+}
+
+#[test]
+fn a_module_has_kernels() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (folder, file) = package_with_kernels();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("module");
+    let build = || {
+        let builder = CudaBuilder::module(&file).compiler(compiler.clone());
+        builder.target_dir(&target).build()
+    };
+    let built = build().unwrap();
+    assert_eq!(built.summary.entries, ["twice"]);
+    assert!(
+        built.ptx.starts_with("// The kernels of app for sm_70"),
+        "{}",
+        built.ptx
+    );
+    let root = folder.path().canonicalize().unwrap();
+    let files = built
+        .sources
+        .files
+        .iter()
+        .filter_map(|file| file.strip_prefix(&root).ok());
+    let files: Vec<_> = files.filter(|file| !file.starts_with("target")).collect();
+    assert!(
+        files.contains(&Path::new("src/kernels/parts.rs"))
+            && files.contains(&Path::new("Cargo.toml")),
+        "{files:?}"
+    );
+
+    // A mistake is shown with its place in the package.
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("parts::of", "parts::off")).unwrap();
+    let message = build().unwrap_err().to_string();
+    assert!(message.contains("src/kernels.rs:9:"), "{message}");
+}

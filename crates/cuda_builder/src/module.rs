@@ -1,0 +1,350 @@
+//! Kernels in a module of a package that is not a kernel crate: a crate that has this module alone is written, and compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::BuildError;
+use crate::builder::write_if_changed;
+use crate::sources::{self, Dependency, Package, is_source};
+
+/// The first line of the manifests that are written.
+pub(crate) const HEADER: &str =
+    "# Written by cuda_builder for the kernels in a module. Do not edit.";
+
+/// The prefix of packages whose library has the rest of the name.
+const PREFIX: &str = "gridstride_";
+
+/// What every kernel needs.
+const CUDA_STD: &str = "gridstride_cuda_std";
+
+/// A crate that was written for a module.
+pub(crate) struct ModuleCrate {
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+    /// For each of its files that has one, the file in the package.
+    pub(crate) originals: BTreeMap<PathBuf, PathBuf>,
+}
+
+/// Writes the crate for a module's file, into the target folder of its workspace.
+pub(crate) fn write(file: &Path) -> Result<ModuleCrate, BuildError> {
+    let file = file.canonicalize().map_err(BuildError::io("find", file))?;
+    let mut folders = file.ancestors().skip(1);
+    let manifest =
+        folders.find_map(|folder| Some(folder.join("Cargo.toml")).filter(|path| path.is_file()));
+    let refuse = |message: &str| BuildError::Module {
+        file: file.clone(),
+        message: message.to_owned(),
+    };
+    let manifest = manifest.ok_or_else(|| refuse("no folder above it has a Cargo.toml"))?;
+    let root = manifest.parent().unwrap_or(Path::new("/"));
+    let below = file.strip_prefix(root).unwrap_or(&file);
+    let path = module_path(below).ok_or_else(|| {
+        refuse("a module of kernels is a file below `src`, and neither lib.rs nor main.rs: in a package that has nothing but kernels, take `CudaBuilder::new`")
+    })?;
+    let workspace = sources::metadata(&manifest)?;
+    let package = workspace
+        .package(&manifest)
+        .ok_or_else(|| refuse("cargo does not list the package that it is in"))?;
+
+    let folder = workspace
+        .target_directory
+        .join("cuda-builder/modules")
+        .join(format!("{}-{}", package.name, path.join("-")));
+    fs::create_dir_all(&folder).map_err(BuildError::io("create", &folder))?;
+    // As cargo names it.
+    let folder = folder
+        .canonicalize()
+        .map_err(BuildError::io("find", &folder))?;
+    let mut originals = BTreeMap::new();
+    for original in files(&file)? {
+        let copy = folder.join(original.strip_prefix(root).unwrap_or(&original));
+        originals.insert(copy, original);
+    }
+    let mut text = String::new();
+    for (copy, original) in &originals {
+        let bytes = fs::read(original).map_err(BuildError::io("read", original))?;
+        if fs::read(copy).ok().as_ref() != Some(&bytes) {
+            let above = copy.parent().unwrap_or(&folder);
+            fs::create_dir_all(above).map_err(BuildError::io("create", above))?;
+            fs::write(copy, &bytes).map_err(BuildError::io("write", copy))?;
+        }
+        if copy.extension().is_some_and(|ending| ending == "rs") {
+            text += &String::from_utf8_lossy(&bytes);
+        }
+    }
+    let library = folder.join("src/lib.rs");
+    write_if_changed(&library, &library_text(&path))?;
+    let dependencies: Vec<_> = package
+        .dependencies
+        .iter()
+        .filter(|one| one.is_named_in(&text))
+        .collect();
+    write_if_changed(
+        &folder.join("Cargo.toml"),
+        &manifest_text(package, &dependencies),
+    )?;
+    let kept: BTreeSet<_> = originals.keys().chain([&library]).collect();
+    remove_others(&folder.join("src"), &kept)?;
+    let lock = workspace.workspace_root.join("Cargo.lock");
+    take_versions(&lock, &folder.join("Cargo.lock"))?;
+    originals.insert(folder.join("Cargo.lock"), lock);
+    originals.insert(folder.join("Cargo.toml"), manifest.clone());
+    Ok(ModuleCrate { folder, originals })
+}
+
+/// The names of the modules from the crate's root on: of `src/gpu/kernels.rs` `gpu` and `kernels`.
+fn module_path(below: &Path) -> Option<Vec<String>> {
+    let below = below.strip_prefix("src").ok()?.with_extension("");
+    let names = below.components().map(|component| match component {
+        Component::Normal(name) => name.to_str().map(str::to_owned),
+        _ => None,
+    });
+    let mut names = names.collect::<Option<Vec<_>>>()?;
+    if names.len() > 1 && names.last().is_some_and(|name| name == "mod") {
+        names.pop();
+    }
+    let is_root = |name: &String| name == "lib" || name == "main";
+    (!names.is_empty() && !(names.len() == 1 && is_root(&names[0]))).then_some(names)
+}
+
+/// The module's file, and all in the folder of its own modules.
+fn files(file: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let folder = match file.file_name().is_some_and(|name| name == "mod.rs") {
+        true => file.parent().map(Path::to_owned).unwrap_or_default(),
+        false => file.with_extension(""),
+    };
+    let mut files = vec![file.to_owned()];
+    let mut open = Vec::from_iter(Some(folder).filter(|folder| folder.is_dir()));
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).map_err(BuildError::io("list", &folder))? {
+            let path = entry.map_err(BuildError::io("list", &folder))?.path();
+            match path.is_dir() {
+                true => open.push(path),
+                false if is_source(&path) => files.push(path),
+                false => {}
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn library_text(path: &[String]) -> String {
+    let mut text = format!("pub mod {};", path[path.len() - 1]);
+    for name in path[..path.len() - 1].iter().rev() {
+        text = format!("pub mod {name} {{ {text} }}");
+    }
+    format!("#![no_std]\n{text}\n")
+}
+
+/// A line for each fact, so that hashes can leave out the places of packages.
+fn manifest_text(package: &Package, dependencies: &[&Dependency]) -> String {
+    let mut text = format!(
+        "{HEADER}\n[package]\nname = {:?}\nversion = \"0.0.0\"\nedition = {:?}\npublish = false\n\n[workspace]\n",
+        package.name, package.edition
+    );
+    for dependency in dependencies {
+        text += &format!("\n[dependencies.{}]\n", dependency.key());
+        for (name, value) in dependency.facts() {
+            text += &format!("{name} = {value}\n");
+        }
+    }
+    text
+}
+
+/// Removes what an earlier version of the module had.
+fn remove_others(folder: &Path, kept: &BTreeSet<&PathBuf>) -> Result<(), BuildError> {
+    for entry in fs::read_dir(folder).map_err(BuildError::io("list", folder))? {
+        let path = entry.map_err(BuildError::io("list", folder))?.path();
+        if path.is_dir() {
+            remove_others(&path, kept)?;
+        } else if !kept.contains(&path) {
+            fs::remove_file(&path).map_err(BuildError::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the versions of the package's dependencies. cargo removes from the copy what the module does not need.
+fn take_versions(lock: &Path, copy: &Path) -> Result<(), BuildError> {
+    let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    if lock.is_file() && modified(copy) < modified(lock) {
+        fs::copy(lock, copy).map_err(BuildError::io("write", copy))?;
+    }
+    Ok(())
+}
+
+impl Dependency {
+    /// The name before `=` in a manifest.
+    fn key(&self) -> &str {
+        self.rename.as_ref().unwrap_or(&self.name)
+    }
+
+    /// Whether the kernels use it, as far as the words of their source tell.
+    fn is_named_in(&self, text: &str) -> bool {
+        let key = self.key().replace('-', "_");
+        let library = self.name.strip_prefix(PREFIX).map(str::to_owned);
+        let is_word = |name: &str| {
+            let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            text.match_indices(name).any(|(at, _)| {
+                let (before, behind) = (&text[..at], &text[at + name.len()..]);
+                !is_part(before.chars().next_back()) && !is_part(behind.chars().next())
+            })
+        };
+        self.kind.is_none()
+            && self.is_for_gpu()
+            && (self.name == CUDA_STD
+                || is_word(&key)
+                || library.is_some_and(|name| is_word(&name)))
+    }
+
+    /// What a manifest says of it.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let quoted = |text: &str| format!("{text:?}");
+        let mut facts = vec![("package", quoted(&self.name))];
+        let source = self.source.as_deref().unwrap_or_default();
+        if let Some(path) = &self.path {
+            facts.push(("path", quoted(&path.to_string_lossy())));
+        } else if let Some(git) = source.strip_prefix("git+") {
+            let (url, query) = git.split_once('?').unwrap_or((git, ""));
+            facts.push(("git", quoted(url.split('#').next().unwrap_or(url))));
+            for part in query.split('#').next().unwrap_or_default().split('&') {
+                for name in ["branch", "tag", "rev"] {
+                    if let Some(value) = part
+                        .strip_prefix(name)
+                        .and_then(|rest| rest.strip_prefix('='))
+                    {
+                        facts.push((name, quoted(value)));
+                    }
+                }
+            }
+        } else {
+            facts.push(("version", quoted(&self.req)));
+            if let Some(registry) = &self.registry {
+                facts.push(("registry-index", quoted(registry)));
+            }
+        }
+        if !self.features.is_empty() {
+            facts.push(("features", format!("{:?}", self.features)));
+        }
+        if !self.uses_default_features {
+            facts.push(("default-features", "false".to_owned()));
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(root: &Path) -> PathBuf {
+        let app = root.join("app");
+        let manifest = "[package]\nname = \"app\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
+            [dependencies]\nmine = { package = \"helper\", path = \"../helper\", default-features = false }\n\
+            host = { path = \"../other\", package = \"other\" }\n[workspace]\n";
+        for (name, text) in [
+            ("Cargo.toml", manifest),
+            ("src/lib.rs", "pub mod gpu;"),
+            ("src/gpu/mod.rs", "pub mod kernels;"),
+            (
+                "src/gpu/kernels.rs",
+                "pub mod parts; use mine::f; // host_side",
+            ),
+            ("src/gpu/kernels/parts.rs", ""),
+            ("src/gpu/kernels/table.bin", "1"),
+        ] {
+            let path = app.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        for name in ["helper", "other"] {
+            let folder = root.join(name);
+            fs::create_dir_all(folder.join("src")).unwrap();
+            let manifest = format!("[package]\nname = {name:?}\nversion = \"1.0.0\"\n");
+            fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+            fs::write(folder.join("src/lib.rs"), "").unwrap();
+        }
+        app
+    }
+
+    #[test]
+    fn a_module_becomes_a_crate_with_what_it_names() {
+        let root = tempfile::tempdir().unwrap();
+        let app = package(root.path());
+        let file = app.join("src/gpu/kernels.rs");
+        let written = write(&file).unwrap();
+        let read = |name: &str| fs::read_to_string(written.folder.join(name)).unwrap();
+        assert_eq!(
+            read("src/lib.rs"),
+            "#![no_std]\npub mod gpu { pub mod kernels; }\n"
+        );
+        let manifest = read("Cargo.toml");
+        assert!(
+            manifest.contains("[dependencies.mine]\npackage = \"helper\"\npath = "),
+            "{manifest}"
+        );
+        assert!(
+            manifest.contains("default-features = false") && !manifest.contains("other"),
+            "{manifest}"
+        );
+        assert!(manifest.contains("name = \"app\""));
+        let app = app.canonicalize().unwrap();
+        let originals: Vec<_> = written
+            .originals
+            .values()
+            .map(|path| path.strip_prefix(&app).unwrap())
+            .collect();
+        for name in [
+            "Cargo.toml",
+            "src/gpu/kernels.rs",
+            "src/gpu/kernels/parts.rs",
+            "src/gpu/kernels/table.bin",
+        ] {
+            assert!(originals.contains(&Path::new(name)), "{originals:?}");
+        }
+        fs::remove_file(app.join("src/gpu/kernels/table.bin")).unwrap();
+        write(&file).unwrap();
+        assert!(!written.folder.join("src/gpu/kernels/table.bin").exists());
+    }
+
+    #[test]
+    fn what_is_no_module_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let app = package(root.path());
+        let error = |name: &str| write(&app.join(name)).err().unwrap().to_string();
+        assert!(error("src/lib.rs").contains("take `CudaBuilder::new`"));
+        assert!(error("src/none.rs").contains("cannot find"));
+        assert_eq!(module_path(Path::new("src/a/mod.rs")).unwrap(), ["a"]);
+        assert_eq!(module_path(Path::new("kernels.rs")), None);
+    }
+
+    #[test]
+    fn versions_come_from_where_the_package_has_them() {
+        let dependency = |source: &str| Dependency {
+            name: "some-crate".to_owned(),
+            rename: None,
+            req: "^1.2".to_owned(),
+            path: None,
+            kind: None,
+            target: None,
+            source: Some(source.to_owned()),
+            registry: None,
+            features: vec!["a".to_owned()],
+            uses_default_features: true,
+        };
+        let git = dependency("git+https://example.org/x?rev=12#345");
+        let facts = [
+            ("package", "\"some-crate\"".to_owned()),
+            ("git", "\"https://example.org/x\"".to_owned()),
+            ("rev", "\"12\"".to_owned()),
+            ("features", "[\"a\"]".to_owned()),
+        ];
+        assert_eq!(git.facts(), facts);
+        let registry = dependency("registry+https://github.com/rust-lang/crates.io-index");
+        assert_eq!(registry.facts()[1], ("version", "\"^1.2\"".to_owned()));
+        assert!(
+            git.is_named_in("use some_crate::f;") && !git.is_named_in("awesome_crate some_crates")
+        );
+    }
+}
