@@ -12,6 +12,7 @@ mod constants;
 mod copies;
 mod core_atomics;
 mod floats;
+mod generics;
 mod heap;
 mod integers;
 mod launches;

@@ -34,8 +34,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
     let parameters: Vec<Parameter> = typed(inputs)
         .map(Parameter::new)
         .collect::<Result<_, _>>()?;
-    let types = parameters.iter().map(Parameter::host_type);
-    let types: Vec<_> = types.map(|ty| with_static(ty, lifetimes)).collect();
+    let types = host_types(function)?;
     let are_passed: Vec<_> = (parameters.iter().zip(&types))
         .filter_map(|(one, ty)| one.check_of_type(ty))
         .collect();
@@ -101,6 +100,15 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             )
         };
     })
+}
+
+/// The types of the arguments that a launch takes.
+pub fn host_types(function: &ItemFn) -> syn::Result<Vec<TokenStream>> {
+    let types = typed(&function.sig.inputs).map(|input| {
+        let ty = Parameter::new(input)?.host_type();
+        Ok(with_static(ty, &function.sig.generics))
+    });
+    types.collect()
 }
 
 fn typed(inputs: &Punctuated<FnArg, Token![,]>) -> impl Iterator<Item = &PatType> {
@@ -367,7 +375,7 @@ fn check(function: &ItemFn) -> syn::Result<()> {
     if !signature.generics.params.iter().all(is_lifetime) {
         return fail(
             signature.generics.span(),
-            "a kernel cannot be generic: call a generic function from it",
+            "a generic kernel names its arguments: `#[kernel(instances(f32; f64))]`",
         );
     }
     if !matches!(signature.output, ReturnType::Default) {
@@ -427,8 +435,8 @@ mod tests {
     fn other_functions_are_refused_with_the_reason() {
         let many = (0..25).map(|i| format!("p{i}: u32,")).collect::<String>();
         for (function, reason) in [
-            ("unsafe fn k<T>(x: T) {}", "cannot be generic"),
-            ("unsafe fn k<const N: usize>() {}", "cannot be generic"),
+            ("unsafe fn k<T>(x: T) {}", "instances(f32; f64)"),
+            ("unsafe fn k<const N: usize>() {}", "names its arguments"),
             ("unsafe fn k(x: impl Copy) {}", "cannot be generic"),
             ("unsafe fn k(x: &str) {}", "pass a slice"),
             ("unsafe fn k(x: &dyn Fn()) {}", "pass a slice"),

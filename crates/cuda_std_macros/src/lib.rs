@@ -3,6 +3,7 @@
 mod address_space;
 mod bound;
 mod device_param;
+mod instances;
 mod kernel;
 
 use proc_macro::TokenStream;
@@ -24,6 +25,20 @@ use proc_macro::TokenStream;
 /// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In
 ///   the PTX each is two parameters, an address and a length. In the types that a launch takes,
 ///   all lifetimes of elements are `'static`.
+///
+/// A generic kernel names the arguments of its types and constants, and becomes a kernel for each list of them:
+///
+/// ```ignore
+/// #[kernel(block = N, instances(f32, 128; f64, 64))]
+/// unsafe fn reduce<T: Number, const N: usize>(values: DeviceSlice<T>, out: DeviceSliceMut<T>) {
+///     let partial = shared_array![T; N];
+///     // …
+/// }
+/// ```
+///
+/// In the PTX the kernels are `reduce_f32_128` and `reduce_f64_64`, and a launch takes `reduce::<f32, 128>()`: other arguments
+/// do not compile. `instances(f32, 128 as small)` gives another name. In the kernel's source the arguments stand in place of
+/// the parameters, so that its shared arrays and its bound on blocks may depend on them.
 ///
 /// All threads get the same `&mut`. So no thread may access an element that another thread writes
 /// in the same launch, even behind a barrier: the compiler may keep such an element in a register.
@@ -47,9 +62,8 @@ use proc_macro::TokenStream;
 /// another name (`use kernels::sum as sum_kernel`).
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    let bound = syn::parse_macro_input!(attribute as bound::Bound);
     let function = syn::parse_macro_input!(item as syn::ItemFn);
-    kernel::expand(&bound, &function)
+    instances::expand(attribute.into(), &function)
         .unwrap_or_else(|error| error.to_compile_error())
         .into()
 }

@@ -35,4 +35,4 @@ macro_rules! common {
     )*};
 }
 
-common! { atomic_floats core_atomics heap integers names ordered_atomics std_floats text vectors warp_functions }
+common! { atomic_floats core_atomics generics heap integers names ordered_atomics std_floats text vectors warp_functions }

@@ -235,6 +235,21 @@ fn entry_parameters(
     (parameters, count)
 }
 
+/// The arguments of a generic kernel for which there is a kernel: those in the list of `#[kernel(instances(…))]`.
+///
+/// A generic function that launches `reduce::<T, N>()` has the condition `reduce<T, N>: Instance`.
+#[diagnostic::on_unimplemented(
+    message = "this generic kernel has no instance for these arguments",
+    note = "add the arguments to its `#[kernel(instances(…))]`"
+)]
+pub trait Instance {
+    /// The tuple of the kernel's parameter types.
+    type Arguments: Copy + 'static;
+
+    /// The kernel.
+    fn kernel() -> &'static Kernel<Self::Arguments>;
+}
+
 impl<A> Clone for Kernel<A> {
     fn clone(&self) -> Self {
         *self

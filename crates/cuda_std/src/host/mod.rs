@@ -32,7 +32,7 @@ pub use barriers::Barriers;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 pub use instrumented::is_instrumented;
-pub use kernel::{BlockBound, Dim3, Kernel, KernelArgs, LaunchConfig};
+pub use kernel::{BlockBound, Dim3, Instance, Kernel, KernelArgs, LaunchConfig};
 pub use lane::{BARRIER_BITS, BlockOfCluster, Lane, Perform, Position, enter, is_inside_kernel};
 pub(crate) use lane::{lane, out_of_bounds, sync_threads_count};
 pub use limits::{LaunchError, MAX_THREADS};
