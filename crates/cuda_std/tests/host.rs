@@ -249,7 +249,7 @@ fn kernels_know_their_names_and_bounds() {
     }
     assert_eq!(
         format!("{any:?}"),
-        r#"Kernel { name: "any", bound: Any, .. }"#
+        r#"Kernel { name: "any", package: Some("gridstride_cuda_std"), bound: Any, .. }"#
     );
 }
 

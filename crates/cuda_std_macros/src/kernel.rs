@@ -88,7 +88,14 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
                 #[allow(unused_unsafe)]
                 unsafe { #name(#(#arguments),*) }
             }
-            ::cuda_std::host::Kernel::new(#name_text, #bound_value, #slices, #run)
+            // The package is the one that is compiled, also if a macro of another wrote the kernel.
+            ::cuda_std::host::Kernel::new(
+                #name_text,
+                ::core::option_env!("CARGO_PKG_NAME"),
+                #bound_value,
+                #slices,
+                #run,
+            )
         };
     })
 }

@@ -107,12 +107,15 @@ pub enum BlockBound {
     },
 }
 
-/// A kernel: its name in the PTX, its bound on blocks, and the same source compiled for the CPU.
+/// A kernel: its name in the PTX, its package, its bound on blocks, and the same source compiled for
+/// the CPU.
 ///
 /// `#[kernel]` makes one for each kernel function, under the function's name. `A` is the tuple of
 /// the parameter types.
 pub struct Kernel<A> {
     name: &'static str,
+    /// `None` if the crate was compiled without cargo.
+    package: Option<&'static str>,
     bound: BlockBound,
     /// The parameters that are slices in Rust, a bit each: two parameters of the entry.
     slices: u32,
@@ -136,12 +139,14 @@ impl<A> Kernel<A> {
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
+        package: Option<&'static str>,
         bound: BlockBound,
         slices: u32,
         thread: unsafe fn(A),
     ) -> Self {
         Self {
             name,
+            package,
             bound,
             slices,
             thread: if cfg!(feature = "simulator") {
@@ -157,6 +162,12 @@ impl<A: Copy> Kernel<A> {
     /// The entry's name in the PTX.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// The package of the kernel's crate, whose PTX has the entry; `None` if the crate was compiled
+    /// without cargo.
+    pub fn package(&self) -> Option<&'static str> {
+        self.package
     }
 
     /// The bound on the shape of its blocks.
@@ -228,6 +239,7 @@ impl<A> fmt::Debug for Kernel<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kernel")
             .field("name", &self.name)
+            .field("package", &self.package)
             .field("bound", &self.bound)
             .finish_non_exhaustive()
     }

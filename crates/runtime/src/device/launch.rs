@@ -15,10 +15,12 @@ impl Device {
     ///
     /// The arguments are the tuple of the kernel's parameters; other types do not compile. A GPU
     /// looks up the kernel by its name in `module`, which is loaded on first use. The simulator
-    /// runs the kernel's own source.
+    /// runs the kernel's own source. On every device the module has to be that of the kernel's
+    /// package, whose name cuda_builder writes into the PTX.
     ///
     /// # Errors
-    /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device,
+    /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device, or if the
+    /// module has the PTX of another package,
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Simulation`] if the
     /// simulator finds a mistake, [`Error::Driver`] if the launch fails, [`Error::Unavailable`] on
     /// the CPU, which runs no kernels.
@@ -36,6 +38,7 @@ impl Device {
         arguments: A,
     ) -> Result<()> {
         self.require_fitting(kernel.name(), kernel.bound(), config)?;
+        module.require_package(kernel.name(), kernel.package())?;
         #[cfg(debug_assertions)]
         super::launched::list(kernel.name());
         match &self.backend {
@@ -98,4 +101,47 @@ unsafe fn launch(
     capture::on(gpu, |gpu| unsafe {
         gpu.launch(module, kernel, config, addresses)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Image;
+    use cuda_std::prelude::*;
+
+    #[kernel]
+    fn nothing() {}
+
+    const OWN: &str =
+        "// The kernels of gridstride_runtime for sm_70, made by cuda_builder. Do not edit.\n";
+    const OTHERS: &str =
+        "// The kernels of other_kernels for sm_70, made by cuda_builder. Do not edit.\n";
+
+    #[test]
+    fn kernels_of_other_packages_are_refused_on_every_device() {
+        static MODULES: [Module; 2] = [
+            Module::new("own", &[Image::new("sm_70", OWN)]),
+            Module::new("others", &[Image::new("sm_70", OTHERS)]),
+        ];
+        let [own, others] = &MODULES;
+        let device = Device::simulator().unwrap();
+        let config = LaunchConfig::new(1, 1);
+        // SAFETY: the kernel does nothing.
+        let launch = |module| unsafe { device.launch(module, &nothing, config, ()) };
+        launch(own).unwrap();
+        device.occupancy(own, &nothing, 32, 0).unwrap();
+        device.suggested_block(own, &nothing, |_| 0).unwrap();
+        for error in [
+            launch(others).unwrap_err(),
+            device.occupancy(others, &nothing, 32, 0).unwrap_err(),
+            device.suggested_block(others, &nothing, |_| 0).unwrap_err(),
+            // A graph does not record the launch either.
+            device.capture(|| launch(others)).unwrap_err(),
+        ] {
+            let message = error.to_string();
+            let packages =
+                "package gridstride_runtime, but the module others has the PTX of other_kernels";
+            assert!(message.contains(packages), "{message}");
+        }
+    }
 }

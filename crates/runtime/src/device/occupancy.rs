@@ -80,7 +80,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Launch`] if such blocks break a limit of the kernel or of the device,
+    /// [`Error::Launch`] if such blocks break a limit of the kernel or of the device, or if the
+    /// module has the PTX of another package,
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Driver`] if the driver
     /// fails, [`Error::Unavailable`] on the CPU, which runs no kernels.
     pub fn occupancy<A: KernelArgs>(
@@ -90,6 +91,7 @@ impl Device {
         block: impl Into<Dim3>,
         shared_bytes: u32,
     ) -> Result<Occupancy> {
+        module.require_package(kernel.name(), kernel.package())?;
         let config = one_cluster(kernel.bound(), block.into(), shared_bytes);
         self.occupancy_of(module, kernel.name(), kernel.bound(), config)
     }
@@ -133,6 +135,7 @@ impl Device {
         kernel: &Kernel<A>,
         shared_bytes: impl Fn(u32) -> u32,
     ) -> Result<u32> {
+        module.require_package(kernel.name(), kernel.package())?;
         let (name, bound) = (kernel.name(), kernel.bound());
         self.most_threads(module, name, bound, &shared_bytes)
     }
