@@ -11,7 +11,8 @@ use crate::ptxas::{Ptxas, Resources};
 use crate::signed;
 use crate::sources::{self, KernelCrate, Sources};
 use crate::{
-    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, environment, ir, memory, report,
+    Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, complaints, environment, ir,
+    memory, report,
 };
 
 /// The release profile that a kernel is compiled with, whatever its workspace says, beside what
@@ -270,7 +271,7 @@ impl CudaBuilder {
                 package: kernels.package,
             });
         }
-        memory::check(&kernels.package, &ptx)?;
+        memory::check(&kernels.package, &ptx, self.ptx_version_for(arch))?;
         write_if_changed(&ptx_path, &ptx)?;
         let package = kernels.package.clone();
         Ok(Build {
@@ -282,6 +283,11 @@ impl CudaBuilder {
             sources,
             compiler: compiler.clone(),
         })
+    }
+
+    fn ptx_version_for(&self, arch: Arch) -> PtxVersion {
+        let default = arch.default_ptx_version();
+        self.options.ptx_version.unwrap_or(default)
     }
 
     /// The sources, with the options in their hash.
@@ -464,12 +470,15 @@ impl Steps<'_> {
         if output.status.success() {
             return Ok(());
         }
-        Err(BuildError::Compile {
-            package: self.kernels.package.clone(),
+        let package = self.kernels.package.clone();
+        let stderr = stderr(&output);
+        let of_one_name = complaints::of_one_name(&package, &stderr, &self.sources.files);
+        Err(of_one_name.unwrap_or_else(|| BuildError::Compile {
+            package,
             arch: self.arch,
             compiler: self.compiler.rustc_version.clone(),
-            stderr: stderr(&output),
-        })
+            stderr,
+        }))
     }
 
     /// Writes rustc's IR beside the PTX, if that is asked for.
@@ -487,7 +496,7 @@ impl Steps<'_> {
                 assembler
                     .args(["-passes=verify", "-o"])
                     .args([bitcode, text]);
-                run_llvm(assembler)
+                self.run_llvm(assembler)
             }
         }
     }
@@ -497,8 +506,7 @@ impl Steps<'_> {
         let (rewritten, optimised) = (self.file("rewritten.ll"), self.file("opt.ll"));
         let ptx = self.file("ptx");
         fs::write(&rewritten, ir).map_err(BuildError::io("write", &rewritten))?;
-        let version = self.options.ptx_version;
-        let version = version.unwrap_or(self.arch.default_ptx_version());
+        let version = self.builder.ptx_version_for(self.arch);
         let target = [
             format!("-mcpu={}", self.arch),
             format!("-mattr=+{}", version.llvm_feature()),
@@ -511,7 +519,7 @@ impl Steps<'_> {
             .arg(&rewritten)
             .arg("-o")
             .arg(&optimised);
-        run_llvm(opt)?;
+        self.run_llvm(opt)?;
         let mut llc = Command::new(&self.compiler.llc);
         llc.args(self.options.llc_flags())
             .args(&target)
@@ -519,7 +527,7 @@ impl Steps<'_> {
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx);
-        run_llvm(llc)?;
+        self.run_llvm(llc)?;
         let text = fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))?;
         let text = signed::without_narrow_negation(&text);
         // LLVM only warns of a version or an architecture that it does not know, and takes another.
@@ -536,23 +544,22 @@ impl Steps<'_> {
         }
         Ok(text)
     }
+
+    fn run_llvm(&self, command: Command) -> Result<(), BuildError> {
+        let program = PathBuf::from(command.get_program());
+        let output = run(command)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let stderr = stderr(&output);
+        let of_function = complaints::of_llvm(&self.kernels.package, &program, &stderr);
+        Err(of_function.unwrap_or(BuildError::Tool { program, stderr }))
+    }
 }
 
 fn run(mut command: Command) -> Result<Output, BuildError> {
     let program = PathBuf::from(command.get_program());
     command.output().map_err(BuildError::run(&program))
-}
-
-fn run_llvm(command: Command) -> Result<(), BuildError> {
-    let program = PathBuf::from(command.get_program());
-    let output = run(command)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(BuildError::Tool {
-        program,
-        stderr: stderr(&output),
-    })
 }
 
 fn stderr(output: &Output) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::tested::{Rejected, TESTED, is_tested};
-use crate::{Arch, NvvmArch};
+use crate::{Arch, NvvmArch, PtxVersion};
 
 /// Why a kernel crate did not become PTX.
 ///
@@ -87,6 +87,42 @@ pub enum BuildError {
         stderr: String,
     },
 
+    /// Two kernels of a crate have one name.
+    #[error(
+        "the kernel crate `{package}` has two kernels of the name `{name}`, but the modules of a \
+         crate share one list of kernels in the PTX: rename one{}\n{stderr}",
+        in_places(.places)
+    )]
+    KernelNames {
+        /// The kernel crate.
+        package: String,
+        /// The name.
+        name: String,
+        /// The kernels of this name in the sources, as `file:line`. Macros may make others.
+        places: Vec<String>,
+        /// rustc's error.
+        stderr: String,
+    },
+
+    /// LLVM cannot compile a function for the GPU.
+    #[error(
+        "LLVM cannot compile the function `{function}` of the kernel crate `{package}` for the GPU: \
+         the function, or one that is inlined into it, has an operation that GPUs lack, which the \
+         message below names. Write it with other operations, for example the functions of \
+         `cuda_std` or of the crate `libm`.\n{} printed:\n{stderr}",
+        .program.display()
+    )]
+    Llvm {
+        /// The kernel crate.
+        package: String,
+        /// The function, by its path in the source.
+        function: String,
+        /// `opt` or `llc`.
+        program: PathBuf,
+        /// The output, without the addresses of the program.
+        stderr: String,
+    },
+
     /// rustc's LLVM IR is not where or what the builder expects.
     #[error("the compiler's LLVM IR cannot be used: {message}")]
     Ir {
@@ -123,6 +159,23 @@ pub enum BuildError {
         limit: usize,
         /// The largest of the statics, by their symbols in the PTX, and their bytes.
         largest: Vec<(String, usize)>,
+    },
+
+    /// A kernel has more bytes of parameters than the PTX version allows.
+    #[error(
+        "the parameters of the kernel `{kernel}` have {bytes} bytes together, and the limit of PTX \
+         {version} is {limit}: pass a pointer to a value in a buffer{}",
+        more_parameters(*.version)
+    )]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// Bytes of its parameters.
+        bytes: usize,
+        /// The most bytes that a kernel can have.
+        limit: usize,
+        /// The version of the PTX.
+        version: PtxVersion,
     },
 
     /// A kernel crate has more statics in constant memory than fit there.
@@ -286,6 +339,26 @@ fn instead_of(given: NvvmArch) -> String {
         );
     }
     format!("known are {}", known_architectures())
+}
+
+/// Returns the advice to take a version of PTX that allows more bytes of parameters.
+fn more_parameters(version: PtxVersion) -> String {
+    let more = PtxVersion::MORE_PARAMETERS;
+    if version >= more {
+        return String::new();
+    }
+    format!(
+        ", or ask for `ptx_version` {more}, whose limit is {}, for drivers of CUDA 12.1 \
+         and later",
+        more.parameter_bytes()
+    )
+}
+
+fn in_places(places: &[String]) -> String {
+    match places {
+        [] => String::new(),
+        places => format!(". They are in {}", places.join(", ")),
+    }
 }
 
 fn quoted(names: &[String]) -> String {

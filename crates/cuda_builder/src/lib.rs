@@ -38,6 +38,7 @@
 mod arch;
 mod builder;
 mod checked_in;
+mod complaints;
 mod discover;
 mod environment;
 mod error;
@@ -87,7 +88,7 @@ pub fn rewrite_ir(ir: &str, constant_memory: bool) -> Result<String, BuildError>
 /// If they do not fit.
 #[cfg(fuzzing)]
 pub fn check_memory(package: &str, ptx: &str) -> Result<(), BuildError> {
-    memory::check(package, ptx)
+    memory::check(package, ptx, Arch::Sm70.default_ptx_version())
 }
 
 /// rustc's name for the GPU.

@@ -1,13 +1,14 @@
-//! The statics of a PTX text in shared and constant memory, and whether they fit.
+//! The statics of a PTX text in shared and constant memory, the parameters of its kernels, and
+//! whether they fit.
 //!
-//! The driver's assembler refuses PTX whose statics do not fit. It counts shared memory per kernel,
+//! The driver's assembler refuses PTX whose statics or parameters do not fit. It counts shared memory per kernel,
 //! with the statics that the kernel and the functions that it calls name, and constant memory for
 //! the whole PTX.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::BuildError;
 use crate::ptx::{function_name, is_symbol};
+use crate::{BuildError, PtxVersion};
 
 /// Bytes of static shared memory that a kernel can have.
 const SHARED_LIMIT: usize = 48 << 10;
@@ -16,7 +17,7 @@ const CONSTANT_LIMIT: usize = 64 << 10;
 /// The number of statics that an error names.
 const NAMED: usize = 4;
 
-/// A static, as PTX declares it.
+/// A static or a parameter, as PTX declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Variable<'a> {
     name: &'a str,
@@ -28,6 +29,7 @@ struct Variable<'a> {
 #[derive(Debug, Default)]
 struct Function<'a> {
     is_entry: bool,
+    parameters: Vec<Variable<'a>>,
     /// Shared statics that are declared within the function.
     shared: Vec<Variable<'a>>,
     /// Every symbol in its body.
@@ -42,10 +44,20 @@ struct Statics<'a> {
     constant: Vec<Variable<'a>>,
 }
 
-/// Checks that the statics in shared and constant memory fit.
-pub(crate) fn check(package: &str, ptx: &str) -> Result<(), BuildError> {
+/// Checks that the statics in shared and constant memory and the kernels' parameters fit.
+pub(crate) fn check(package: &str, ptx: &str, version: PtxVersion) -> Result<(), BuildError> {
     let statics = Statics::of(ptx);
+    let limit = version.parameter_bytes();
     for (&kernel, function) in &statics.functions {
+        let bytes = total(&function.parameters);
+        if function.is_entry && bytes > limit {
+            return Err(BuildError::Parameters {
+                kernel: kernel.to_owned(),
+                bytes,
+                limit,
+                version,
+            });
+        }
         let used = statics.shared_of(kernel);
         let bytes = total(&used);
         if function.is_entry && bytes > SHARED_LIMIT {
@@ -86,6 +98,12 @@ impl<'a> Statics<'a> {
                 current = Some(name);
             } else if let Some((space, variable)) = declaration(line) {
                 match (space, current) {
+                    // Braces hold the parameters of calls.
+                    (".param", Some(name)) if open_braces == 0 => {
+                        let function = statics.functions.entry(name).or_default();
+                        function.parameters.push(variable);
+                    }
+                    (".param", _) => {}
                     (".shared", None) => statics.shared.push(variable),
                     (".shared", Some(name)) => {
                         let function = statics.functions.entry(name).or_default();
@@ -130,12 +148,13 @@ impl<'a> Statics<'a> {
     }
 }
 
-/// The memory and the static of a line such as `.shared .align 16 .b8 TILE[1024];`.
+/// The memory and the variable of a line such as `.shared .align 16 .b8 TILE[1024];` or
+/// `.param .u64 .ptr .align 1 copy_param_1`.
 fn declaration(line: &str) -> Option<(&str, Variable<'_>)> {
     let mut words = line.split_ascii_whitespace();
     let is_linkage = |word: &&str| matches!(*word, ".visible" | ".weak" | ".common");
     let space = words.find(|word| !is_linkage(word))?;
-    if !matches!(space, ".shared" | ".const") {
+    if !matches!(space, ".shared" | ".const" | ".param") {
         return None;
     }
     let mut word = words.next()?;
@@ -148,7 +167,11 @@ fn declaration(line: &str) -> Option<(&str, Variable<'_>)> {
         .trim_start_matches(|c: char| !c.is_ascii_digit())
         .parse()
         .ok()?;
-    let declared = words.next()?.trim_end_matches(';');
+    // A pointer says what it points to before its name.
+    let declared = match space {
+        ".param" => words.next_back()?.trim_end_matches(','),
+        _ => words.next()?.trim_end_matches(';'),
+    };
     let (name, count) = match declared.split_once('[') {
         Some((name, count)) => (name, count.split(']').next()?.parse().ok()?),
         None => (declared, 1),
@@ -182,6 +205,8 @@ fn largest(mut variables: Vec<Variable>) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const VERSION: PtxVersion = PtxVersion::new(7, 0);
 
     const PTX: &str = "\
 .extern .shared .align 16 .b8 __dynamic_smem[];
@@ -229,7 +254,7 @@ mod tests {
         assert_eq!(total(&statics.shared_of("declared")), 1040);
         assert_eq!(names("calls"), ["LOCAL", "A"]);
         assert_eq!(total(&statics.shared_of("calls")), 4);
-        assert!(check("kernels", PTX).is_ok());
+        assert!(check("kernels", PTX, VERSION).is_ok());
     }
 
     /// LLVM declares functions before the statics of the module.
@@ -264,7 +289,7 @@ mod tests {
             let shared = statics.shared_of(kernel);
             assert_eq!((shared.len(), shared[0].name), (1, name), "{kernel}");
         }
-        assert!(check("kernels", declarations).is_ok());
+        assert!(check("kernels", declarations, VERSION).is_ok());
     }
 
     #[test]
@@ -279,13 +304,52 @@ mod tests {
     #[test]
     fn too_much_shared_memory_is_an_error_with_the_kernel() {
         let full = PTX.replace("B[1024]", "B[49136]");
-        assert!(check("kernels", &full).is_ok());
-        let error = check("kernels", &PTX.replace("B[1024]", "B[49137]")).unwrap_err();
+        assert!(check("kernels", &full, VERSION).is_ok());
+        let error = check("kernels", &PTX.replace("B[1024]", "B[49137]"), VERSION).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the kernel `declared` has 49153 bytes of static shared memory, and the limit is \
              49152: use dynamic shared memory (`shared::dynamic_shared_mem`), whose size the launch \
              gives, in place of the largest statics: `B` (49137 bytes), `A` (1 byte)"
+        );
+    }
+
+    #[test]
+    fn too_many_bytes_of_parameters_are_an_error_with_the_kernel() {
+        let ptx = |bytes: usize| {
+            format!(
+                "\
+.visible .entry large(
+	.param .u64 .ptr .align 1 large_param_0,
+	.param .u8 large_param_1,
+	.param .align 16 .b8 large_param_2[{bytes}]
+)
+.reqntid 256, 1, 1
+{{
+	{{ // callseq 0, 0
+	.param .align 8 .b8 param0[8192];
+	}} // callseq 0, 0
+	ret;
+}}
+"
+            )
+        };
+        assert!(check("kernels", &ptx(4336), VERSION).is_ok());
+        let error = check("kernels", &ptx(4352), VERSION).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the parameters of the kernel `large` have 4368 bytes together, and the limit of PTX \
+             7.0 is 4352: pass a pointer to a value in a buffer, or ask for `ptx_version` 8.1, \
+             whose limit is 32764, for drivers of CUDA 12.1 and later"
+        );
+        let version = PtxVersion::new(8, 1);
+        assert!(check("kernels", &ptx(32_736), version).is_ok());
+        let error = check("kernels", &ptx(32_768), version)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with("8.1 is 32764: pass a pointer to a value in a buffer"),
+            "{error}"
         );
     }
 
@@ -296,7 +360,7 @@ mod tests {
             ["D[2]", "D[4611686018427387904]"],
             [".const .align 8", ".const .align 18446744073709551615"],
         ] {
-            let error = check("kernels", &PTX.replace(declared, huge)).unwrap_err();
+            let error = check("kernels", &PTX.replace(declared, huge), VERSION).unwrap_err();
             assert!(
                 error.to_string().contains("18446744073709551615"),
                 "{error}"
@@ -307,8 +371,8 @@ mod tests {
     #[test]
     fn too_much_constant_memory_is_an_error_with_the_largest() {
         let full = PTX.replace("C[5]", "C[65512]");
-        assert!(check("kernels", &full).is_ok());
-        let error = check("kernels", &PTX.replace("C[5]", "C[65513]")).unwrap_err();
+        assert!(check("kernels", &full, VERSION).is_ok());
+        let error = check("kernels", &PTX.replace("C[5]", "C[65513]"), VERSION).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the statics of `kernels` in constant memory have 65540 bytes, and the limit is 65536: \

@@ -209,6 +209,68 @@ fn what_rustc_says_is_in_the_error() {
 }
 
 #[test]
+fn two_kernels_of_a_name_are_refused_with_both_places() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let kernel = "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn twice(_: *mut u32) {}";
+    let extra = format!("\npub mod first {{\n{kernel}\n}}\npub mod second {{\n{kernel}\n}}\n");
+    let (_folder, kernels) = smoke_kernels(&extra);
+    let error = build(&kernels, compiler).unwrap_err();
+    let BuildError::KernelNames { name, places, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!((name.as_str(), places.len()), ("twice", 2), "{error}");
+    assert!(error.to_string().contains("rename one"), "{error}");
+}
+
+#[test]
+fn parameters_that_do_not_fit_are_refused() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels(
+        "#[repr(C)] pub struct Table([u32; 1090]);\n\
+         #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn large(table: Table, out: *mut u32) {\n\
+         // SAFETY: never run.\nunsafe { *out = table.0[7] } }",
+    );
+    let error = build(&kernels, compiler).unwrap_err();
+    let BuildError::Parameters { kernel, bytes, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!((kernel.as_str(), *bytes), ("large", 4368), "{error}");
+}
+
+#[test]
+fn errors_of_llvm_name_the_function() {
+    let Some(compiler) = device_compiler() else {
+        return;
+    };
+    let (_folder, kernels) = smoke_kernels(
+        "pub struct Wave;\nimpl Wave {\n#[inline(never)]\n\
+         pub fn height(&self, x: f64) -> f64 { core::intrinsics::sinf64(x) }\n}\n\
+         #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn wave(out: *mut f64, x: f64) {\n\
+         // SAFETY: never run.\nunsafe { *out = Wave.height(x) } }",
+    );
+    let source = kernels.join("src/lib.rs");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(
+        source,
+        format!("#![feature(core_intrinsics)]\n#![allow(internal_features)]\n{text}"),
+    )
+    .unwrap();
+    let error = build(&kernels, compiler).unwrap_err();
+    let BuildError::Llvm { function, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(
+        function.contains("Wave") && function.ends_with("::height"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("Stack dump"), "{error}");
+}
+
+#[test]
 fn a_missing_function_is_named() {
     let Some(compiler) = device_compiler() else {
         return;
