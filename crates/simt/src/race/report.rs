@@ -68,6 +68,11 @@ impl fmt::Display for Race {
                 "make both accesses atomic, or order them with a barrier or a fence on each side of \
                  an atomic flag"
             }
+            () if line_of(&first.site) == line_of(&second.site) && first.kind != second.kind => {
+                "if the line changes a value of several threads, such as `count += 1`, use an atomic \
+                 function (cuda_std::atomic); if one thread needs what another writes there, put a \
+                 barrier between them, or use two launches for threads of two blocks"
+            }
             () if first.block == second.block => {
                 "put a barrier between them (sync_threads, or sync_warp within a warp)"
             }
@@ -81,6 +86,15 @@ impl fmt::Display for Race {
             "kernel `{kernel}`: race on {bytes} {unit} of {memory} memory: {first}, and {second}, in \
              no order; {remedy}"
         )
+    }
+}
+
+/// Returns a site without the column, which that of a call has.
+fn line_of(site: &str) -> &str {
+    let is_line = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match site.rsplit_once(':') {
+        Some((rest, _)) if rest.rsplit_once(':').is_some_and(|(_, last)| is_line(last)) => rest,
+        _ => site,
     }
 }
 
@@ -120,4 +134,79 @@ fn in_code(address: usize) -> String {
 #[cfg(not(feature = "race-detector"))]
 fn in_code(address: usize) -> String {
     format!("{address:#x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kinds: [AccessKind; 2], blocks: [u32; 2], sites: [&str; 2]) -> String {
+        let access = |i: usize| RaceAccess {
+            block: blocks[i].into(),
+            thread: (i as u32).into(),
+            kind: kinds[i],
+            site: sites[i].to_owned(),
+        };
+        let race = Race {
+            kernel: "k",
+            is_shared: false,
+            bytes: 4,
+            first: access(0),
+            second: access(1),
+        };
+        race.to_string()
+    }
+
+    #[test]
+    fn the_advice_fits_the_accesses() {
+        use AccessKind::{AtomicWrite, Read, Write};
+        for (kinds, blocks, sites, advice) in [
+            // `count += 1`, in a block and in two.
+            (
+                [Write, Read],
+                [0, 0],
+                ["a:1", "a:1"],
+                "use an atomic function",
+            ),
+            (
+                [Write, Read],
+                [0, 0],
+                ["a:1:20", "a:1:9"],
+                "use an atomic function",
+            ),
+            (
+                [Read, Write],
+                [0, 1],
+                ["a:1", "a:1"],
+                "use an atomic function",
+            ),
+            (
+                [Write, Write],
+                [0, 0],
+                ["a:1", "a:1"],
+                "; put a barrier between them",
+            ),
+            (
+                [Write, Read],
+                [0, 0],
+                ["a:1", "a:2"],
+                "; put a barrier between them",
+            ),
+            (
+                [Write, Read],
+                [0, 1],
+                ["a:1", "a:2"],
+                "no barrier orders blocks",
+            ),
+            (
+                [AtomicWrite, Read],
+                [0, 0],
+                ["a:1", "a:1"],
+                "make both accesses atomic",
+            ),
+        ] {
+            let message = message(kinds, blocks, sites);
+            assert!(message.contains(advice), "{message}");
+        }
+    }
 }
