@@ -5,7 +5,7 @@ use cuda_std::host::{
     BlockOfCluster, Lane, Misuse, PendingWgmma, Perform, Position, WarpOperation, is_inside_kernel,
 };
 use cuda_std::prelude::*;
-use cuda_std::{async_copy, mma};
+use cuda_std::{GpuFloat, async_copy, mma};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -221,6 +221,24 @@ fn there_may_be_24_arguments() {
     assert_eq!(count(&many, args), 24);
 }
 
+#[test]
+fn numbers_of_16_bits_are_elements_of_buffers() {
+    fn is_element<T: bytemuck::Pod>() {}
+    is_element::<cuda_std::f16>();
+    is_element::<cuda_std::bf16>();
+}
+
+#[test]
+fn functions_of_floats_are_those_of_the_trait() {
+    // On the host the methods are those of `std`, and some of these results differ.
+    for i in 1..=10_000_u16 {
+        let x = f32::from(i) * 0.01;
+        let (power, sine) = (GpuFloat::powf(x, 2.3), GpuFloat::sin(x));
+        assert_eq!(float::powf(x, 2.3).to_bits(), power.to_bits());
+        assert_eq!(float::sin(x).to_bits(), sine.to_bits());
+    }
+}
+
 #[kernel]
 unsafe fn any() {}
 #[kernel(block = 256)]
@@ -246,6 +264,7 @@ fn kernels_know_their_names_and_bounds() {
         (&resident, "resident", BlockBound::AtMost(512)),
     ] {
         assert_eq!((kernel.name(), kernel.bound()), (name, bound));
+        assert_eq!(kernel.package(), Some("gridstride_cuda_std"));
     }
     assert_eq!(
         format!("{any:?}"),
