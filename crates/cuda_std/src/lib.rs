@@ -131,6 +131,26 @@ pub mod wgmma;
 /// #[kernel]
 /// unsafe fn greet(name: String) {}
 /// ```
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn greet(pair: (u32, u8)) {}
+/// ```
+/// A parameter that is aligned to more than 16 bytes, and parameters of more than 32764 bytes:
+/// ```compile_fail,E0080
+/// # use cuda_std::prelude::*;
+/// #[repr(C, align(32))]
+/// #[derive(Clone, Copy, DeviceParam)]
+/// struct Wide([f32; 8]);
+///
+/// #[kernel]
+/// unsafe fn aligned(wide: Wide) {}
+/// ```
+/// ```compile_fail,E0080
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// unsafe fn large(table: [u32; 8192]) {}
+/// ```
 /// A kernel that is generic, returns something, is a method or no plain function, or has a
 /// bound that no GPU can meet:
 /// ```compile_fail
@@ -168,7 +188,7 @@ pub use global::{DeviceSlice, DeviceSliceMut};
 pub use half::{self, bf16, f16};
 pub use param::DeviceParam;
 #[doc(hidden)]
-pub use param::assert_copy;
+pub use param::assert_parameter;
 #[cfg(feature = "vek")]
 #[deprecated(note = "use `glam`")]
 pub use vek;

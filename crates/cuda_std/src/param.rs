@@ -64,9 +64,17 @@ use core::marker::PhantomData;
 )]
 pub unsafe trait DeviceParam: Copy + 'static {}
 
-/// Used by `#[kernel]`: compiles if the type of a parameter that is passed by value is `Copy`.
+/// Used by `#[kernel]` at the type of a parameter that is passed by value: compiles if such a
+/// parameter can be passed.
 #[doc(hidden)]
-pub const fn assert_copy<T: Copy>() {}
+pub const fn assert_parameter<T: Copy>() {
+    // rustc's code generator panics at these.
+    assert!(
+        align_of::<T>() <= 16,
+        "a kernel's parameter cannot be aligned to more than 16 bytes: lower the `align` of the \
+         type, or pass a pointer to a value in a buffer"
+    );
+}
 
 macro_rules! params {
     ($($type:ty)*) => {$(

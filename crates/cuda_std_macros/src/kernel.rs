@@ -2,7 +2,7 @@
 
 use crate::bound::Bound;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -13,6 +13,9 @@ use syn::{
 
 /// As many as `cuda_std::host::KernelArgs` has tuples for.
 const MAX_PARAMETERS: usize = 24;
+
+const IN_IMPL: &str = "a kernel cannot be in an `impl` or a `trait`: move the function out, and \
+                       pass the value as a parameter with `#[derive(DeviceParam)]`";
 
 pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
     check(function)?;
@@ -33,8 +36,8 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         .collect::<Result<_, _>>()?;
     let types = parameters.iter().map(Parameter::host_type);
     let types: Vec<_> = types.map(|ty| with_static(ty, lifetimes)).collect();
-    let are_copied: Vec<_> = (parameters.iter().zip(&types))
-        .filter_map(|(one, ty)| one.is_copied(ty))
+    let are_passed: Vec<_> = (parameters.iter().zip(&types))
+        .filter_map(|(one, ty)| one.check_of_type(ty))
         .collect();
     let (run, host_arguments) = (host_function(), internal("arguments"));
     let arguments = parameters.iter().enumerate();
@@ -64,7 +67,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
             #[unsafe(no_mangle)]
             #[allow(improper_ctypes_definitions)]
             #vis #safety extern "ptx-kernel" fn #name #lifetimes(#(#entry),*) #conditions {
-                #(#are_copied)*
+                #(#are_passed)*
                 #marker
                 #(#bindings)*
                 #block
@@ -80,7 +83,7 @@ pub fn expand(bound: &Bound, function: &ItemFn) -> syn::Result<TokenStream> {
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(non_upper_case_globals)]
         #vis static #name: ::cuda_std::host::Kernel<(#(#types,)*)> = {
-            #(#are_copied)*
+            #(#are_passed)*
             #[allow(clippy::too_many_arguments)]
             #safety fn #name #lifetimes(#inputs) #conditions #block
             unsafe fn #run(#host_arguments: (#(#types,)*)) {
@@ -139,7 +142,10 @@ impl<'a> Parameter<'a> {
                     to => Kind::Reference { to, is_mut },
                 }
             }
-            _ => Kind::Value,
+            value => {
+                require_layout(value)?;
+                Kind::Value
+            }
         };
         Ok(Self {
             pattern: pat,
@@ -175,12 +181,12 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// The check that a value is `Copy`, with the error at the parameter's type. `ty` is the type
-    /// without the kernel's lifetimes.
-    fn is_copied(&self, ty: &TokenStream) -> Option<TokenStream> {
+    /// The check that a value can be passed, with the error at the parameter's type. `ty` is the
+    /// type without the kernel's lifetimes.
+    fn check_of_type(&self, ty: &TokenStream) -> Option<TokenStream> {
         let Kind::Value = self.kind else { return None };
         Some(quote_spanned! {self.ty.span()=>
-            const _: () = ::cuda_std::assert_copy::<#ty>();
+            const _: () = ::cuda_std::assert_parameter::<#ty>();
         })
     }
 
@@ -236,6 +242,72 @@ fn unsized_reference(ty: &Type) -> syn::Error {
     syn::Error::new(ty.span(), message)
 }
 
+/// Fails for types of `core` whose layout may differ between the host and the GPU, which two
+/// compilers compile.
+fn require_layout(ty: &Type) -> syn::Result<()> {
+    let what = match peeled(ty) {
+        Type::Array(array) => return require_layout(&array.elem),
+        Type::Tuple(_) => "a tuple",
+        Type::Path(path) if is_option(&path.path) => "an `Option`",
+        _ => return Ok(()),
+    };
+    let message = format!(
+        "a kernel's parameter cannot be {what}, whose layout Rust does not define: pass a struct \
+         with `#[repr(C)]` and `#[derive(Clone, Copy, DeviceParam)]`"
+    );
+    Err(syn::Error::new(ty.span(), message))
+}
+
+/// Whether a path names the type `Option` of `core`.
+fn is_option(path: &syn::Path) -> bool {
+    let names: Vec<_> = path
+        .segments
+        .iter()
+        .map(|one| one.ident.to_string())
+        .collect();
+    match &names[..] {
+        [name] => name == "Option",
+        [root, module, name] => {
+            matches!(&root[..], "core" | "std") && module == "option" && name == "Option"
+        }
+        _ => false,
+    }
+}
+
+/// Fails for attributes that have no meaning for a kernel, and that the compiler refuses with other
+/// words, since on the host the kernel is a `static`.
+fn check_attributes(function: &ItemFn) -> syn::Result<()> {
+    for attribute in &function.attrs {
+        let path = attribute.path();
+        let inside = attribute.parse_args::<syn::Meta>().ok();
+        let inside = inside.filter(|_| path.is_ident("unsafe"));
+        let path = inside.as_ref().map_or(path, syn::Meta::path);
+        let is = |names: &[&str]| names.iter().any(|name| path.is_ident(name));
+        let message = if is(&["inline", "cold", "track_caller"]) {
+            "a kernel is started by launches, not called: remove this attribute, or put it on a \
+             function that the kernel calls"
+        } else if is(&["must_use"]) {
+            "a kernel returns nothing: remove this attribute"
+        } else if is(&["export_name", "link_section"]) {
+            "a kernel has the name of its function in the PTX: remove this attribute, and rename \
+             the function for another name"
+        } else {
+            continue;
+        };
+        return Err(syn::Error::new(attribute.span(), message));
+    }
+    Ok(())
+}
+
+/// Whether the tokens name `Self`, which only functions in an `impl` or a `trait` can.
+fn names_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => names_self(group.stream()),
+        TokenTree::Ident(name) => name == "Self",
+        _ => false,
+    })
+}
+
 /// The names of the entry's parameters that stand for slice `number`.
 fn names(number: usize) -> (Ident, Ident) {
     (
@@ -288,6 +360,7 @@ fn is_dependency() -> bool {
 }
 
 fn check(function: &ItemFn) -> syn::Result<()> {
+    check_attributes(function)?;
     let signature = &function.sig;
     let fail = |span: proc_macro2::Span, message: &str| Err(syn::Error::new(span, message));
     let is_lifetime = |one: &GenericParam| matches!(one, GenericParam::Lifetime(_));
@@ -318,8 +391,9 @@ fn check(function: &ItemFn) -> syn::Result<()> {
     }
     for input in &signature.inputs {
         match input {
-            FnArg::Receiver(receiver) => {
-                return fail(receiver.span(), "a kernel cannot be a method");
+            FnArg::Receiver(receiver) => return fail(receiver.span(), IN_IMPL),
+            FnArg::Typed(typed) if names_self(typed.ty.to_token_stream()) => {
+                return fail(typed.ty.span(), IN_IMPL);
             }
             FnArg::Typed(typed) if matches!(peeled(&typed.ty), Type::ImplTrait(_)) => {
                 return fail(
@@ -367,13 +441,30 @@ mod tests {
                 &format!("unsafe fn k({many}) {{}}"),
                 "at most 24 parameters",
             ),
-            ("unsafe fn k(self) {}", "cannot be a method"),
+            ("unsafe fn k(self) {}", "cannot be in an `impl`"),
+            ("unsafe fn k(x: *const Self) {}", "cannot be in an `impl`"),
+            ("unsafe fn k(x: (u32, u8)) {}", "cannot be a tuple"),
+            ("unsafe fn k(x: ()) {}", "cannot be a tuple"),
+            ("unsafe fn k(x: [(u32, u8); 3]) {}", "cannot be a tuple"),
+            ("unsafe fn k(x: Option<u32>) {}", "cannot be an `Option`"),
+            (
+                "unsafe fn k(x: core::option::Option<u32>) {}",
+                "pass a struct",
+            ),
+            ("#[inline] unsafe fn k() {}", "remove this attribute"),
+            ("#[inline(always)] unsafe fn k() {}", "not called"),
+            ("#[must_use] unsafe fn k() {}", "returns nothing"),
+            (
+                "#[unsafe(export_name = \"other\")] unsafe fn k() {}",
+                "rename the function",
+            ),
         ] {
             let complaint = complaint("", function).unwrap_or_default();
             assert!(complaint.contains(reason), "{function}: {complaint}");
         }
         for function in [
             "unsafe fn k(x: u32, y: f32) {}",
+            "#[allow(dead_code)] #[unsafe(no_mangle)] unsafe fn k(x: mine::Option<u32>) {}",
             "fn k<'a>(x: &'a [u32], y: &mut [f32], z: &(u8, u8), w: *mut f32) {}",
         ] {
             assert_eq!(complaint("", function), None, "{function}");

@@ -13,8 +13,13 @@ use proc_macro::TokenStream;
 /// `static` of the same name, of type `cuda_std::host::Kernel<(parameter types…)>`, which launches
 /// take: so a launch with the wrong arguments does not compile.
 ///
-/// The function has no generics but lifetimes, which `where` may bound, no result, and at most 24 parameters:
-/// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value;
+/// The function is not in an `impl` or a `trait` (there the compiler says that "associated `static`
+/// items are not allowed"), and no other kernel of the crate has its name, not even in another
+/// module: the PTX has one list of kernels. It has no generics but lifetimes, which `where` may
+/// bound, no result, and at most 24 parameters:
+/// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value.
+///   No tuples and no `Option`s, whose layout Rust does not define. Values are aligned to at most 16
+///   bytes;
 /// - `&T` and `&mut T`, which a launch gives as `*const T` and `*mut T`;
 /// - `&[T]` and `&mut [T]`, which a launch gives as `DeviceSlice<T>` and `DeviceSliceMut<T>`. In
 ///   the PTX each is two parameters, an address and a length. In the types that a launch takes,
@@ -23,6 +28,8 @@ use proc_macro::TokenStream;
 /// All threads get the same `&mut`. So no thread may access an element that another thread writes
 /// in the same launch, even behind a barrier: the compiler may keep such an element in a register.
 /// Threads that exchange values take a `DeviceSliceMut`, a pointer, or a slice of atomics.
+///
+/// All parameters have at most 4352 bytes together, or 32764 from PTX 8.1 on. cuda_builder checks it.
 ///
 /// A call gives arguments by place: pass several buffers of one type, or more than about four
 /// arguments, as a struct, whose fields have names.
@@ -34,8 +41,10 @@ use proc_macro::TokenStream;
 ///
 /// Both stand in the PTX, so that a wrong launch fails, and are checked before a launch.
 ///
-/// On the host, where the kernel is a `static`, other functions of its module have no parameters and
-/// variables of the kernel's name.
+/// On the host the kernel is a `static`, and patterns cannot shadow statics. So other functions of
+/// its module have no parameters and variables of the kernel's name, and neither has code that
+/// imports the kernel by this name: name the kernel by its path (`kernels::sum`), or import it as
+/// another name (`use kernels::sum as sum_kernel`).
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let bound = syn::parse_macro_input!(attribute as bound::Bound);

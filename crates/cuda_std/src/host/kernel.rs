@@ -136,6 +136,9 @@ impl BlockBound {
 
 impl<A> Kernel<A> {
     /// Used by `#[kernel]`, which checks that every parameter is `Copy`.
+    ///
+    /// # Panics
+    /// At compile time, if the parameters are larger than any GPU takes.
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
@@ -144,6 +147,11 @@ impl<A> Kernel<A> {
         slices: u32,
         thread: unsafe fn(A),
     ) -> Self {
+        assert!(
+            size_of::<A>() <= MAX_PARAMETER_BYTES,
+            "the parameters of a kernel have at most 32764 bytes together: pass a pointer to a \
+             value in a buffer"
+        );
         Self {
             name,
             package,
@@ -244,6 +252,10 @@ impl<A> fmt::Debug for Kernel<A> {
             .finish_non_exhaustive()
     }
 }
+
+/// Bytes of parameters from PTX 8.1 on. Before, it is 4352, which cuda_builder checks: it knows the
+/// version. (PTX ISA, "Kernel Function Parameter Attributes".)
+const MAX_PARAMETER_BYTES: usize = 32_764;
 
 /// The most parameters of a kernel.
 const MAX_PARAMETERS: usize = 24;
