@@ -22,8 +22,8 @@
 /// | `log` | 3 | 3 |
 ///
 /// On the host the methods of `f32` and `f64` in `std` come before those of a trait, and use other
-/// functions: in the simulator `x.sin()` may differ from the GPU's in the last place, where
-/// `GpuFloat::sin(x)` does not.
+/// functions, even in a crate with `#![no_std]`: in the simulator `x.sin()` may differ from the GPU's
+/// in the last place. [`float::sin(x)`](crate::float::sin) and `GpuFloat::sin(x)` do not.
 ///
 /// # The operator `%`
 /// In a kernel on a GPU, LLVM compiles `x % y` of floats to x − y · trunc(x / y) with a rounded

@@ -30,7 +30,7 @@ fn twice<T: Copy>(result: T) -> [T; 2] {
     [result; 2]
 }
 
-// The trait is named, because on the host the methods of `std` come first.
+// No methods, because on the host those of `std` come first. The functions of `float` call the trait's.
 functions! {
     floor_f32 floor_f64 = |x, y, z| [GpuFloat::floor(x), GpuFloat::ceil(x)];
     round_f32 round_f64 = |x, y, z| [GpuFloat::round(x), GpuFloat::trunc(x)];
@@ -38,31 +38,31 @@ functions! {
     signum_f32 signum_f64 = |x, y, z| [GpuFloat::signum(x), GpuFloat::copysign(x, y)];
     mul_add_f32 mul_add_f64 = |x, y, z| [GpuFloat::mul_add(x, y, z), GpuFloat::sqrt(x)];
     euclid_f32 euclid_f64 = |x, y, z| [GpuFloat::div_euclid(x, y), GpuFloat::rem_euclid(x, y)];
-    powi_f32 powi_f64 = |x, y, z| twice(GpuFloat::powi(x, y as i32));
-    powf_f32 powf_f64 = |x, y, z| twice(GpuFloat::powf(x, y));
-    exp_f32 exp_f64 = |x, y, z| twice(GpuFloat::exp(x));
-    exp2_f32 exp2_f64 = |x, y, z| twice(GpuFloat::exp2(x));
-    ln_f32 ln_f64 = |x, y, z| twice(GpuFloat::ln(x));
-    log_f32 log_f64 = |x, y, z| twice(GpuFloat::log(x, y));
-    log2_f32 log2_f64 = |x, y, z| twice(GpuFloat::log2(x));
-    log10_f32 log10_f64 = |x, y, z| twice(GpuFloat::log10(x));
-    cbrt_f32 cbrt_f64 = |x, y, z| twice(GpuFloat::cbrt(x));
-    hypot_f32 hypot_f64 = |x, y, z| twice(GpuFloat::hypot(x, y));
-    sin_f32 sin_f64 = |x, y, z| [GpuFloat::sin(x), GpuFloat::sin_cos(x).0];
-    cos_f32 cos_f64 = |x, y, z| [GpuFloat::cos(x), GpuFloat::sin_cos(x).1];
-    tan_f32 tan_f64 = |x, y, z| twice(GpuFloat::tan(x));
-    asin_f32 asin_f64 = |x, y, z| twice(GpuFloat::asin(x));
-    acos_f32 acos_f64 = |x, y, z| twice(GpuFloat::acos(x));
-    atan_f32 atan_f64 = |x, y, z| twice(GpuFloat::atan(x));
-    atan2_f32 atan2_f64 = |x, y, z| twice(GpuFloat::atan2(x, y));
-    exp_m1_f32 exp_m1_f64 = |x, y, z| twice(GpuFloat::exp_m1(x));
-    ln_1p_f32 ln_1p_f64 = |x, y, z| [GpuFloat::ln_1p(x), FloatExt::log1p(x)];
-    sinh_f32 sinh_f64 = |x, y, z| twice(GpuFloat::sinh(x));
-    cosh_f32 cosh_f64 = |x, y, z| twice(GpuFloat::cosh(x));
-    tanh_f32 tanh_f64 = |x, y, z| twice(GpuFloat::tanh(x));
-    asinh_f32 asinh_f64 = |x, y, z| twice(GpuFloat::asinh(x));
-    acosh_f32 acosh_f64 = |x, y, z| twice(GpuFloat::acosh(x));
-    atanh_f32 atanh_f64 = |x, y, z| twice(GpuFloat::atanh(x));
+    powi_f32 powi_f64 = |x, y, z| twice(float::powi(x, y as i32));
+    powf_f32 powf_f64 = |x, y, z| twice(float::powf(x, y));
+    exp_f32 exp_f64 = |x, y, z| twice(float::exp(x));
+    exp2_f32 exp2_f64 = |x, y, z| twice(float::exp2(x));
+    ln_f32 ln_f64 = |x, y, z| twice(float::ln(x));
+    log_f32 log_f64 = |x, y, z| twice(float::log(x, y));
+    log2_f32 log2_f64 = |x, y, z| twice(float::log2(x));
+    log10_f32 log10_f64 = |x, y, z| twice(float::log10(x));
+    cbrt_f32 cbrt_f64 = |x, y, z| twice(float::cbrt(x));
+    hypot_f32 hypot_f64 = |x, y, z| twice(float::hypot(x, y));
+    sin_f32 sin_f64 = |x, y, z| [float::sin(x), float::sin_cos(x).0];
+    cos_f32 cos_f64 = |x, y, z| [float::cos(x), float::sin_cos(x).1];
+    tan_f32 tan_f64 = |x, y, z| twice(float::tan(x));
+    asin_f32 asin_f64 = |x, y, z| twice(float::asin(x));
+    acos_f32 acos_f64 = |x, y, z| twice(float::acos(x));
+    atan_f32 atan_f64 = |x, y, z| twice(float::atan(x));
+    atan2_f32 atan2_f64 = |x, y, z| twice(float::atan2(x, y));
+    exp_m1_f32 exp_m1_f64 = |x, y, z| twice(float::exp_m1(x));
+    ln_1p_f32 ln_1p_f64 = |x, y, z| [float::ln_1p(x), FloatExt::log1p(x)];
+    sinh_f32 sinh_f64 = |x, y, z| twice(float::sinh(x));
+    cosh_f32 cosh_f64 = |x, y, z| twice(float::cosh(x));
+    tanh_f32 tanh_f64 = |x, y, z| twice(float::tanh(x));
+    asinh_f32 asinh_f64 = |x, y, z| twice(float::asinh(x));
+    acosh_f32 acosh_f64 = |x, y, z| twice(float::acosh(x));
+    atanh_f32 atanh_f64 = |x, y, z| twice(float::atanh(x));
     sinpi_f32 sinpi_f64 = |x, y, z| [FloatExt::sinpi(x), FloatExt::sincospi(x).0];
     cospi_f32 cospi_f64 = |x, y, z| [FloatExt::cospi(x), FloatExt::sincospi(x).1];
     erf_f32 erf_f64 = |x, y, z| twice(FloatExt::error_function(x));
