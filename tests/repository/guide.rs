@@ -282,7 +282,7 @@ unsafe fn panics(length: usize) {
 }
 
 /// The messages of the race detector. Its own tests see that it gives them: these are without it.
-fn of_races() -> [String; 4] {
+fn of_races() -> [String; 5] {
     let access = |block: u32, thread: u32, kind| RaceAccess {
         block: Dim3 {
             x: block,
@@ -297,6 +297,10 @@ fn of_races() -> [String; 4] {
         kind,
         site: "SITE".to_owned(),
     };
+    let elsewhere = |access| RaceAccess {
+        site: "SITE:2".to_owned(),
+        ..access
+    };
     let message = |is_shared, first, second| {
         let race = Race {
             kernel: "k",
@@ -305,17 +309,16 @@ fn of_races() -> [String; 4] {
             first,
             second,
         };
-        SimError::Race(Box::new(race)).to_string()
+        let message = SimError::Race(Box::new(race)).to_string();
+        message.replace("SITE:2", "SITE")
     };
-    let read = access(1, 0, AccessKind::Read);
+    let (write, read) = (AccessKind::Write, AccessKind::Read);
+    let of_block_1 = || elsewhere(access(1, 0, read));
     [
-        message(
-            true,
-            access(0, 0, AccessKind::Read),
-            access(0, 1, AccessKind::Write),
-        ),
-        message(false, access(0, 0, AccessKind::Write), read.clone()),
-        message(false, access(0, 0, AccessKind::AtomicWrite), read),
+        message(true, access(0, 0, read), elsewhere(access(0, 1, write))),
+        message(false, access(0, 0, write), of_block_1()),
+        message(false, access(0, 0, AccessKind::AtomicWrite), of_block_1()),
+        message(false, access(0, 0, write), access(0, 1, read)),
         SimError::NotInstrumented { kernel: "k" }.to_string(),
     ]
 }

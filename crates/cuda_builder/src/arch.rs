@@ -114,6 +114,17 @@ impl PtxVersion {
         Self { major, minor }
     }
 
+    /// The first version in which kernels may have more bytes of parameters.
+    pub(crate) const MORE_PARAMETERS: Self = Self::new(8, 1);
+
+    /// Bytes of parameters that a kernel can have. (PTX ISA, "Kernel Function Parameter Attributes".)
+    pub(crate) fn parameter_bytes(self) -> usize {
+        match self >= Self::MORE_PARAMETERS {
+            true => 32_764,
+            false => 4352,
+        }
+    }
+
     /// LLVM's name for the version: `ptx70` for 7.0.
     #[must_use]
     pub fn llvm_feature(self) -> String {

@@ -353,13 +353,14 @@ fn instead_of(given: NvvmArch) -> String {
 
 /// Returns the advice to take a version of PTX that allows more bytes of parameters.
 fn more_parameters(version: PtxVersion) -> String {
-    if version >= MORE_PARAMETERS {
+    let more = PtxVersion::MORE_PARAMETERS;
+    if version >= more {
         return String::new();
     }
     format!(
-        ", or ask for `ptx_version` {MORE_PARAMETERS}, whose limit is {}, for drivers of CUDA 12.1 \
+        ", or ask for `ptx_version` {more}, whose limit is {}, for drivers of CUDA 12.1 \
          and later",
-        PARAMETER_LIMITS[1]
+        more.parameter_bytes()
     )
 }
 

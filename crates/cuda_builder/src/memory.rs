@@ -14,10 +14,6 @@ use crate::{BuildError, PtxVersion};
 const SHARED_LIMIT: usize = 48 << 10;
 /// Bytes of statics that a PTX can have in constant memory.
 const CONSTANT_LIMIT: usize = 64 << 10;
-/// The first version with more parameters, and the bytes of parameters that a kernel can have before
-/// that version and from it on. (PTX ISA, "Kernel Function Parameter Attributes".)
-pub(crate) const MORE_PARAMETERS: PtxVersion = PtxVersion::new(8, 1);
-pub(crate) const PARAMETER_LIMITS: [usize; 2] = [4352, 32_764];
 /// The number of statics that an error names.
 const NAMED: usize = 4;
 
@@ -51,7 +47,7 @@ struct Statics<'a> {
 /// Checks that the statics in shared and constant memory and the kernels' parameters fit.
 pub(crate) fn check(package: &str, ptx: &str, version: PtxVersion) -> Result<(), BuildError> {
     let statics = Statics::of(ptx);
-    let limit = PARAMETER_LIMITS[usize::from(version >= MORE_PARAMETERS)];
+    let limit = version.parameter_bytes();
     for (&kernel, function) in &statics.functions {
         let bytes = total(&function.parameters);
         if function.is_entry && bytes > limit {

@@ -5,12 +5,12 @@
 //! `CudaBuilder::{ftz, fast_sqrt, fast_div, fma_contraction}` have other results.
 //!
 //! Functions whose name ends with a type are few instructions of a GPU. Special functions, such as
-//! [`sin`], [`exp`] and [`powf`], are those of the crate `libm`, for `f32` and `f64`. [`GpuFloat`]
-//! states their errors.
+//! `sin`, `exp` and `powf`, are those of the crate `libm`, for `f32` and `f64`. `GpuFloat` states
+//! their errors.
 //!
 //! # Methods of the same name
 //! Write `float::powf(x, 2.3)` in kernels, not `x.powf(2.3)`. On a GPU the method is that of the
-//! trait [`GpuFloat`], with the same result. On the host, and so in the simulator, it is that of
+//! trait `GpuFloat`, with the same result. On the host, and so in the simulator, it is that of
 //! `std`, even in a crate with `#![no_std]`: a type's own methods come before those of a trait. It
 //! uses the system's functions, whose last bits may differ.
 //!

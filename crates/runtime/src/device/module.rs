@@ -47,48 +47,55 @@ enum Text {
 /// The first line of cuda_builder's PTX, before and behind the package's name.
 const FIRST_LINE: (&str, &str) = ("// The kernels of ", " for ");
 
+/// A first line that is longer is not searched for its end.
+const LONGEST_LINE: usize = 1 << 12;
+
 /// Returns the start of compressed text up to its first line break, which is found without
 /// expanding the rest. Bytes that are not compressed text give any other line.
-///
-/// LZ4's block format is a list of sequences: literal bytes, and then bytes that are copied from the
-/// output. (<https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>)
 fn first_line(bytes: &[u8]) -> Vec<u8> {
     let mut line = Vec::new();
     // Behind the length of the text.
     let mut rest = bytes.get(4..).unwrap_or_default().iter().copied();
-    let mut add_sequence = |line: &mut Vec<u8>| {
-        let token = rest.next()?;
-        let length = |rest: &mut dyn Iterator<Item = u8>, half: u8| {
-            let mut length = usize::from(half);
-            while half == 15 {
-                let more = rest.next()?;
-                length += usize::from(more);
-                if more != u8::MAX {
-                    break;
-                }
-            }
-            Some(length)
-        };
-        let literals = length(&mut rest, token >> 4)?;
-        line.extend(rest.by_ref().take(literals));
-        let distance = usize::from(u16::from_le_bytes([rest.next()?, rest.next()?]));
-        let copied = length(&mut rest, token & 15)? + 4;
-        let start = line.len().checked_sub(distance).filter(|_| distance > 0)?;
-        for at in start..start + copied {
-            line.push(line[at]);
-        }
-        Some(())
-    };
     loop {
-        let went_on = add_sequence(&mut line).is_some();
+        let went_on = expand_sequence(&mut rest, &mut line).is_some();
         if let Some(end) = line.iter().position(|&byte| byte == b'\n') {
             line.truncate(end);
             return line;
         }
-        if !went_on {
+        if !went_on || line.len() > LONGEST_LINE {
             return line;
         }
     }
+}
+
+/// Expands a sequence of LZ4's block format: literal bytes, and then bytes that are copied from the
+/// output. `None` at the end. (<https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md>)
+fn expand_sequence(rest: &mut impl Iterator<Item = u8>, text: &mut Vec<u8>) -> Option<()> {
+    let token = rest.next()?;
+    let literals = sequence_length(rest, token >> 4)?;
+    text.extend(rest.by_ref().take(literals));
+    let distance = usize::from(u16::from_le_bytes([rest.next()?, rest.next()?]));
+    let copied = sequence_length(rest, token & 15)? + 4;
+    let start = text.len().checked_sub(distance).filter(|_| distance > 0)?;
+    for at in start..start + copied {
+        text.push(text[at]);
+    }
+    Some(())
+}
+
+/// Returns the length that starts with half a byte: further bytes are added as long as they are full.
+fn sequence_length(rest: &mut impl Iterator<Item = u8>, half: u8) -> Option<usize> {
+    let mut length = usize::from(half);
+    if half == 15 {
+        loop {
+            let more = rest.next()?;
+            length += usize::from(more);
+            if more != u8::MAX {
+                break;
+            }
+        }
+    }
+    Some(length)
 }
 
 /// Expands an image's bytes. The text is kept until the process ends, like the image.
