@@ -14,6 +14,14 @@ pub(crate) struct Fault {
 
 /// The cause of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        not(miri)
+    )),
+    expect(dead_code, reason = "nothing is handled there")
+)]
 pub(crate) enum Cause {
     /// An access to memory; without an address if no memory can have it.
     Access {
@@ -46,8 +54,10 @@ mod system {
     use super::{CALLS, Cause, Fault};
     use crate::spin;
     use corosensei::trap::{CoroutineTrapHandler, TrapHandlerRegs};
+    use cuda_std::host;
     use std::cell::Cell;
     use std::ffi::{c_int, c_void};
+    use std::fmt::{self, Write as _};
     use std::mem::MaybeUninit;
     use std::ptr;
     use std::sync::{Once, OnceLock};
@@ -133,14 +143,14 @@ mod system {
     /// coroutine, which may be used up.
     pub(crate) struct SignalStack {
         before: libc::stack_t,
-        _memory: Box<[u8]>,
+        _memory: Box<[MaybeUninit<u8>]>,
     }
 
     impl SignalStack {
         pub(crate) fn new() -> Option<Self> {
             /// Enough for the registers of all processors, and for walking up the calls.
             const BYTES: usize = 64 << 10;
-            let mut memory = vec![0; BYTES].into_boxed_slice();
+            let mut memory = Box::new_uninit_slice(BYTES);
             let stack = libc::stack_t {
                 ss_sp: memory.as_mut_ptr().cast(),
                 ss_flags: 0,
@@ -197,8 +207,35 @@ mod system {
                 return;
             }
         }
+        if host::is_inside_kernel() {
+            // Such as in a destructor while the thread unwinds.
+            tell();
+        }
         // SAFETY: the arguments are those of this handler.
         unsafe { go_on(signal, info, context) };
+    }
+
+    /// Prints which thread ends the process, as a handler may: without memory of the heap or locks.
+    fn tell() {
+        struct Line([u8; 400], usize);
+        impl fmt::Write for Line {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                let rest = &mut self.0[self.1..];
+                let count = text.len().min(rest.len());
+                rest[..count].copy_from_slice(&text.as_bytes()[..count]);
+                self.1 += count;
+                Ok(())
+            }
+        }
+        if let Some(place) = spin::place() {
+            let mut line = Line([0; 400], 0);
+            let text =
+                "accessed memory that it does not have, or used up its stack, and cannot be ended";
+            // It returns no error.
+            let _ = writeln!(line, "the simulator: {place} {text}");
+            // SAFETY: the line has these bytes.
+            unsafe { libc::write(libc::STDERR_FILENO, line.0.as_ptr().cast(), line.1) };
+        }
     }
 
     const SI_KERNEL: c_int = 0x80;

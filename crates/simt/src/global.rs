@@ -187,26 +187,21 @@ impl GlobalMemory {
     pub fn allocate<T>(&self, count: usize) -> Option<GlobalBuffer> {
         let layout = Layout::array::<T>(count).ok()?.align_to(256).ok()?;
         let name = std::any::type_name::<T>();
-        self.allocate_bytes(layout, Elements { name, count }, false)
+        let buffer = self.allocate_zeros(layout, Elements { name, count })?;
+        // SAFETY: the buffer has these bytes, and nothing uses it yet.
+        unsafe { buffer.as_mut_ptr().write_bytes(POISON, layout.size()) };
+        Some(buffer)
     }
 
-    /// As [`allocate`](Self::allocate), for elements whose type is not known here, or with all bytes
-    /// zero.
-    pub fn allocate_bytes(
-        &self,
-        layout: Layout,
-        elements: Elements,
-        are_zeros: bool,
-    ) -> Option<GlobalBuffer> {
+    /// Allocates a buffer of `layout` for these `elements`. All bytes are zero: pages are made when
+    /// they are first accessed.
+    pub fn allocate_zeros(&self, layout: Layout, elements: Elements) -> Option<GlobalBuffer> {
         let memory = Arc::new(Guarded::new(layout, true, false)?);
         memory.fill_zones(|| ZONE_WORD);
-        let pointer = memory.pointer();
-        if !are_zeros {
-            // SAFETY: the memory has these bytes, and nothing uses it yet.
-            unsafe { pointer.write_bytes(POISON, memory.size()) };
-        }
         let buffer = (memory.clone(), elements);
-        self.0.buffers().live.insert(pointer as usize, buffer);
+        let mut buffers = self.0.buffers();
+        buffers.live.insert(memory.pointer() as usize, buffer);
+        drop(buffers);
         Some(GlobalBuffer {
             memory: Some(memory),
             heap: self.0.clone(),

@@ -16,6 +16,8 @@ use simt::{
     Accessed, Damage, Elements, GlobalBuffer, GlobalMemory, Place, Side, SimError, Simulator,
 };
 use std::hint::black_box;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Whether the processor tells reads from writes.
@@ -368,6 +370,93 @@ fn threads_that_never_wait_are_ended() {
         }
     }
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+/// Accesses a null pointer while the thread unwinds, which ends the process.
+#[kernel]
+unsafe fn drops_badly() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            // SAFETY: not given, which the test is about.
+            unsafe { black_box(std::ptr::null_mut::<u32>()).write_volatile(1) };
+        }
+    }
+    let _bad = (thread::thread_idx_x() == 5).then(|| Bad);
+    assert_ne!(thread::thread_idx_x(), 5, "on purpose");
+}
+
+#[test]
+fn faults_of_destructors_are_printed() {
+    const VARIABLE: &str = "FAULT_OF_A_DESTRUCTOR";
+    if std::env::var_os(VARIABLE).is_some() {
+        let config = LaunchConfig::new(1, 8);
+        _ = launch(&Simulator::default(), &drops_badly, config, ());
+        return;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "faults_of_destructors_are_printed",
+        "--nocapture",
+    ]);
+    let output = command.env(VARIABLE, "1").output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGSEGV), "{message}");
+    let start =
+        "the simulator: kernel `drops_badly`, block (0, 0, 0), thread (5, 0, 0) accessed memory";
+    assert!(message.contains(start), "{message}");
+}
+
+/// Faults of the host go to the handler that the standard library has installed.
+#[test]
+fn faults_of_the_host_end_the_process() {
+    const VARIABLE: &str = "FAULT_OF_THE_HOST";
+    fn down(depth: u64) -> u64 {
+        black_box([depth; 512])[0]
+            + if depth == u64::MAX {
+                0
+            } else {
+                down(depth + 1)
+            }
+    }
+    match std::env::var(VARIABLE).as_deref() {
+        Err(_) => {}
+        Ok(which) => {
+            // Installs the simulator's handler.
+            let mut out = [0];
+            let arguments = (0, true, slice_mut(&mut out));
+            launch(
+                &Simulator::default(),
+                &shared_element,
+                LaunchConfig::new(2, 32),
+                arguments,
+            )
+            .unwrap();
+            match which {
+                "stack" => _ = black_box(down(1)),
+                // SAFETY: not given, which the test is about.
+                _ => unsafe { black_box(std::ptr::null_mut::<u32>()).write_volatile(1) },
+            }
+            return;
+        }
+    }
+    for (which, signal) in [("stack", libc::SIGABRT), ("null", libc::SIGSEGV)] {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args([
+            "--exact",
+            "faults_of_the_host_end_the_process",
+            "--nocapture",
+        ]);
+        let output = command.env(VARIABLE, which).output().unwrap();
+        assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            message.contains("has overflowed its stack"),
+            which == "stack",
+            "{message}"
+        );
+    }
 }
 
 /// Without guard zones, nothing is noticed behind the array.
