@@ -199,8 +199,15 @@ impl Simulator {
         // SAFETY: the caller keeps the contract of `launch`.
         let launched = unsafe { self.launch(kernel, config, args) };
         // After an error too: the next launch is not to be blamed for it.
-        let checked = memory.check(kernel.name());
-        launched.and(checked)
+        let damage = memory.check();
+        launched?;
+        damage.map_or(Ok(()), |(buffer, damage)| {
+            Err(SimError::BufferDamage {
+                kernel: kernel.name(),
+                buffer,
+                damage,
+            })
+        })
     }
 
     /// Checks the shape, and runs `body` in each thread. Compiled once for all kernels.

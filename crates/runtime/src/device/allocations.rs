@@ -4,7 +4,7 @@
 //! the buffers of other devices, and a graph keeps the buffers that its launches use.
 
 use super::DeviceId;
-use super::memory::Memory;
+use std::any::Any;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 // The types of the models in `crate::sync` cannot be in statics.
@@ -16,7 +16,7 @@ struct Allocation {
     device: DeviceId,
     /// Whether the memory is that of another library, of which several devices may have buffers.
     is_foreign: bool,
-    memory: Weak<Memory>,
+    memory: Weak<dyn Any + Send + Sync>,
 }
 
 /// The live buffers, and places that are free.
@@ -49,7 +49,7 @@ impl Listed {
     /// Adds memory to the list.
     pub fn add(
         &self,
-        memory: &Arc<Memory>,
+        memory: &Arc<dyn Any + Send + Sync>,
         addresses: Range<usize>,
         device: DeviceId,
         is_foreign: bool,
@@ -93,7 +93,7 @@ impl Drop for Listed {
 }
 
 /// Returns the memory of the buffers that an address is in.
-pub fn memory_at(address: usize) -> Vec<Arc<Memory>> {
+pub fn memory_at(address: usize) -> Vec<Arc<dyn Any + Send + Sync>> {
     let list = list();
     let found = list.places.iter().flatten();
     let found = found.filter(|allocation| allocation.addresses.contains(&address));

@@ -3,8 +3,8 @@
 use super::available::no_memory;
 use super::capture;
 use super::handle::Backend;
-use super::host_allocation::{Content, HostMemory};
-use super::memory::{Elements, Memory, Place};
+use super::host_allocation::{Content, Elements, HostMemory};
+use super::memory::{Memory, Place};
 use super::{Device, DeviceKind, Element, copied, cuda, zeroed_lazily};
 use crate::error::During;
 use crate::{Error, Result};

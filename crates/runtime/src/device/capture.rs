@@ -206,7 +206,9 @@ pub fn keep_memory(memory: &Arc<Memory>) {
 /// that were made before the capture do not keep them.
 pub fn keep_address(address: usize) {
     for memory in allocations::memory_at(address) {
-        keep_memory(&memory);
+        if let Ok(memory) = memory.downcast() {
+            keep_memory(&memory);
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::allocations::Listed;
 use super::handle::Backend;
-use super::host_allocation::{Content, ForeignOwner, HostMemory};
+use super::host_allocation::{Content, Elements, ForeignOwner, HostMemory};
 use super::limit::Reservation;
 use super::{Device, DeviceId, cuda};
 use crate::Result;
 use std::alloc::Layout;
+use std::any::Any;
 use std::sync::Arc;
 
 /// The memory of a buffer, which graphs share if their work uses the buffer.
@@ -20,14 +21,6 @@ pub struct Memory {
     pub place: Place,
     /// The share of the device's limit.
     _reservation: Option<Reservation>,
-}
-
-/// The elements of a buffer, for messages.
-#[derive(Clone, Copy)]
-pub struct Elements {
-    /// The name of the type.
-    pub name: &'static str,
-    pub count: usize,
 }
 
 pub enum Place {
@@ -103,8 +96,9 @@ impl Memory {
     pub fn list(self: &Arc<Memory>) {
         let start = self.address() as usize;
         let addresses = start..start + self.bytes;
+        let memory: Arc<dyn Any + Send + Sync> = self.clone();
         self.listed
-            .add(self, addresses, self.device, self.is_foreign);
+            .add(&memory, addresses, self.device, self.is_foreign);
     }
 
     pub fn address(&self) -> *mut u8 {

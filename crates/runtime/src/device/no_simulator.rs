@@ -2,8 +2,7 @@
 
 use super::LaunchConfig;
 use super::gate::Gate;
-use super::host_allocation::{Content, HostMemory};
-use super::memory::Elements;
+use super::host_allocation::{Content, Elements, HostMemory};
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
 use std::alloc::Layout;

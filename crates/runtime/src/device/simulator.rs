@@ -2,8 +2,7 @@
 
 use super::available::{no_memory, require_available};
 use super::gate::Gate;
-use super::host_allocation::{Content, HostMemory};
-use super::memory::Elements;
+use super::host_allocation::{Content, Elements, HostMemory};
 use super::present::Aside;
 use super::reserve::prefer_large_pages;
 use super::{LaunchConfig, MemoryKind};
