@@ -170,7 +170,9 @@ fn run(u: &mut Unstructured) -> arbitrary::Result<()> {
                 assert!(
                     matches!(
                         found,
-                        Err(SimError::Panic { .. } | SimError::SharedOverrun { .. })
+                        Err(SimError::Panic { .. }
+                            | SimError::SharedOverrun { .. }
+                            | SimError::NoMemory { .. })
                     ),
                     "{found:?}"
                 );

@@ -448,3 +448,33 @@ fn captures_on_threads_of_rayon_are_not_mixed() {
         pool.install(|| (0..64).into_par_iter().for_each(capture));
     }
 }
+
+/// Slices that were made before the capture keep no buffer, but the graph does.
+#[test]
+fn a_graph_keeps_the_buffers_of_earlier_slices() {
+    for device in with_kernels() {
+        let mut values = device.buffer_from(&[1u32; 1000]).unwrap();
+        let mut sum = device.zeros::<u32>(1).unwrap();
+        let (slice, result) = (values.slice_mut(), sum.slice_mut());
+        let config = LaunchConfig::for_len(1000, 256);
+        let record = || {
+            // SAFETY: the slices are those of the buffers, which the graph keeps.
+            unsafe {
+                device.launch(&MODULE, &add_to_all, config, (slice, 1))?;
+                device.launch(&MODULE, &add_to_all, config, (result, 1))
+            }
+        };
+        let (mut graph, ()) = device.capture(record).unwrap();
+        drop(values);
+        // Memory that was freed would be used again here.
+        let others: Vec<_> = (0..4)
+            .map(|_| device.buffer_from(&[9u32; 1000]).unwrap())
+            .collect();
+        for _ in 0..3 {
+            graph.launch().unwrap();
+        }
+        assert_eq!(sum.to_vec().unwrap(), [3], "{device}");
+        let is_whole = |other: &Buffer<u32>| other.to_vec().unwrap() == [9; 1000];
+        assert!(others.iter().all(is_whole), "{device}");
+    }
+}

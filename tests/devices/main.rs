@@ -4,6 +4,7 @@ mod device;
 mod faults;
 mod foreign;
 mod graph;
+mod memory;
 mod occupancy;
 mod on_stream;
 #[cfg(target_os = "linux")]

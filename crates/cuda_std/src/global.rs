@@ -36,9 +36,19 @@ impl<T> Clone for DeviceSliceMut<T> {
 }
 impl<T> Copy for DeviceSliceMut<T> {}
 // SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
-unsafe impl<T: 'static> DeviceParam for DeviceSlice<T> {}
+unsafe impl<T: 'static> DeviceParam for DeviceSlice<T> {
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+        visit(self.pointer as usize);
+    }
+}
 // SAFETY: `repr(C)` of a pointer and a length, 16 bytes on both sides.
-unsafe impl<T: 'static> DeviceParam for DeviceSliceMut<T> {}
+unsafe impl<T: 'static> DeviceParam for DeviceSliceMut<T> {
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+        visit(self.pointer as usize);
+    }
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl<T> DeviceSlice<T> {

@@ -62,7 +62,13 @@ use core::marker::PhantomData;
     note = "parameters are numbers, pointers, device slices, and `#[repr(C)]` structs with \
             `#[derive(DeviceParam)]`"
 )]
-pub unsafe trait DeviceParam: Copy + 'static {}
+pub unsafe trait DeviceParam: Copy + 'static {
+    /// Calls `visit` with the addresses of the device's memory that are in the value, as far as its
+    /// type tells them from numbers.
+    #[doc(hidden)]
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, _visit: &mut dyn FnMut(usize)) {}
+}
 
 /// Used by `#[kernel]` at the type of a parameter that is passed by value: compiles if such a
 /// parameter can be passed.
@@ -98,10 +104,25 @@ params! {
     glam::USizeVec2 glam::USizeVec3 glam::USizeVec4
 }
 // SAFETY: a pointer is 64 bits wide on both sides.
-unsafe impl<T: 'static> DeviceParam for *const T {}
+unsafe impl<T: 'static> DeviceParam for *const T {
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+        visit(*self as usize);
+    }
+}
 // SAFETY: a pointer is 64 bits wide on both sides.
-unsafe impl<T: 'static> DeviceParam for *mut T {}
+unsafe impl<T: 'static> DeviceParam for *mut T {
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+        visit(*self as usize);
+    }
+}
 // SAFETY: elements of one layout, without gaps.
-unsafe impl<T: DeviceParam, const N: usize> DeviceParam for [T; N] {}
+unsafe impl<T: DeviceParam, const N: usize> DeviceParam for [T; N] {
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+        self.iter().for_each(|one| one.visit_addresses(visit));
+    }
+}
 // SAFETY: it has no data.
 unsafe impl<T: ?Sized + 'static> DeviceParam for PhantomData<T> {}

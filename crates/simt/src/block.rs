@@ -9,6 +9,7 @@ use crate::watch::Watch;
 use cuda_std::host::{Barriers, Dim3, LaunchConfig, PendingTensorTiles};
 use cuda_std::warp::WARP_SIZE;
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 /// The properties of a launch that its blocks share.
 pub(crate) struct Launch<'a> {
@@ -19,6 +20,11 @@ pub(crate) struct Launch<'a> {
     /// The blocks of a cluster.
     pub(crate) cluster: u32,
     pub(crate) watch: &'a Watch,
+    pub(crate) stack_bytes: usize,
+    pub(crate) spin_limit: Duration,
+    /// The bytes around buffers that only mistakes access, in ascending order.
+    #[cfg(feature = "race-detector")]
+    pub(crate) zones: Vec<std::ops::Range<usize>>,
     /// Runs the kernel as the current lane.
     pub(crate) body: &'a (dyn Fn() + Sync),
 }
@@ -53,7 +59,7 @@ pub(crate) struct Block<'a> {
     pub(crate) rank: u32,
     pub(crate) cluster: &'a Cluster<'a>,
     pub(crate) detector: &'a RefCell<Detector>,
-    /// The mistake of the thread that just unwound.
+    /// The mistake of the thread that just ran.
     pub(crate) error: Cell<Option<SimError>>,
     /// Whether a destructor made the launch during a panic.
     pub(crate) host_is_unwinding: bool,

@@ -85,6 +85,7 @@ impl Copy {
             address,
             bytes: self.bytes,
             kind,
+            alignment: 1,
             site: AccessSite::Call(self.site),
         };
         let read = self

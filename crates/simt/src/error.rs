@@ -1,9 +1,12 @@
 //! Errors of launches.
 
+use crate::global::{Damage, Described, Elements};
+use crate::guard::Side;
 use crate::race::Race;
 use cuda_std::host::{BarrierPhase, BlockBound, Dim3, LaunchError, Misuse, WarpOperation};
 use std::fmt;
 use std::panic::Location;
+use std::time::Duration;
 
 /// A place in the source of a kernel.
 pub type Site = &'static Location<'static>;
@@ -70,6 +73,58 @@ impl fmt::Display for Activity {
                 mask,
                 site,
             } => write!(f, "waits in {operation} with mask {mask:#010x} at {site}"),
+        }
+    }
+}
+
+/// The memory that a thread accessed by mistake. Bytes are counted from the start of an array or buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Accessed {
+    /// Beside an array in shared memory.
+    Shared {
+        /// The kind of memory.
+        what: &'static str,
+        /// The array's size.
+        bytes: usize,
+        /// The byte.
+        byte: isize,
+    },
+    /// Beside a buffer of global memory.
+    Buffer {
+        /// The elements of the buffer.
+        buffer: Elements,
+        /// The byte.
+        byte: isize,
+    },
+    /// In a buffer of global memory that was freed.
+    Freed {
+        /// The elements of the buffer.
+        buffer: Elements,
+        /// The byte.
+        byte: isize,
+    },
+    /// At an address where there is no memory, such as that of a null pointer.
+    Nothing {
+        /// The address. `None` if it is not one that memory can have.
+        address: Option<usize>,
+    },
+}
+
+impl fmt::Display for Accessed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared { what, bytes, byte } => {
+                write!(f, "at byte {byte} of {what} of {bytes} bytes")
+            }
+            Self::Buffer { buffer, byte } => write!(f, "at byte {byte} of a buffer of {buffer}"),
+            Self::Freed { buffer, byte } => {
+                write!(f, "at byte {byte} of a freed buffer of {buffer}")
+            }
+            Self::Nothing {
+                address: Some(address),
+            } => write!(f, "at the address {address:#x}, where there is no memory"),
+            Self::Nothing { address: None } => write!(f, "at an address that no memory has"),
         }
     }
 }
@@ -352,20 +407,94 @@ pub enum SimError {
         limit: usize,
     },
 
-    /// A block wrote just past the end of an array in shared memory. Detected at the end of the
+    /// A block wrote just before or behind an array in shared memory. Detected at the end of the
     /// block.
-    #[error(
-        "kernel `{kernel}`, block {block}: something wrote past the end of {what} of {bytes} bytes"
-    )]
+    #[error("kernel `{kernel}`, block {block}: something wrote {side} {what} of {bytes} bytes")]
     SharedOverrun {
         /// The kernel's name.
         kernel: &'static str,
         /// The block's index in the grid.
         block: Dim3,
+        /// The side of the array.
+        side: Side,
         /// The kind of memory.
         what: &'static str,
         /// The array's size.
         bytes: usize,
+    },
+
+    /// Something wrote beside a buffer of the device, or into a buffer that was freed. Detected at the
+    /// end of the launch.
+    #[error("kernel `{kernel}`: something wrote {}", Described { buffer: *buffer, damage: *damage })]
+    BufferDamage {
+        /// The kernel that ran. Another one that ran at the same time may have written.
+        kernel: &'static str,
+        /// The elements of the buffer.
+        buffer: Elements,
+        /// Where something wrote.
+        damage: Damage,
+    },
+
+    /// A thread accessed memory that it does not have.
+    #[error("{place}: {access} at {site}, {memory}")]
+    NoMemory {
+        /// The thread.
+        place: Place,
+        /// `read`, `write` or `access`.
+        access: &'static str,
+        /// File and line, or the address in the program if it has no debug information.
+        site: String,
+        /// Where the thread accessed.
+        memory: Box<Accessed>,
+    },
+
+    /// A thread accessed an address that is no multiple of the alignment of the accessed type. Needs
+    /// the feature `race-detector`.
+    #[error(
+        "{place}: misaligned {access} of {bytes} bytes at {site}: the address {address:#x} is no multiple of {alignment}"
+    )]
+    Misaligned {
+        /// The thread.
+        place: Place,
+        /// `read` or `write`.
+        access: &'static str,
+        /// The number of bytes.
+        bytes: usize,
+        /// File and line.
+        site: String,
+        /// The address.
+        address: usize,
+        /// The alignment.
+        alignment: usize,
+    },
+
+    /// A thread has used up its stack, by large arrays or by recursion.
+    #[error(
+        "{place}: stack overflow at {site}: a simulated thread has a stack of {bytes} bytes, which \
+         `Simulator::stack_bytes` sets"
+    )]
+    StackOverflow {
+        /// The thread.
+        place: Place,
+        /// File and line, or the address in the program if it has no debug information.
+        site: String,
+        /// The size of the stack.
+        bytes: usize,
+    },
+
+    /// A thread ran for too long without waiting for others.
+    #[error(
+        "{place} ran for {} s without waiting for others, and is at {site}: a loop around an atomic \
+         needs `thread::nanosleep`, which lets others run, and `Simulator::spin_limit` sets the time",
+        .time.as_secs_f64()
+    )]
+    Spinning {
+        /// The thread.
+        place: Place,
+        /// File and line, or the address in the program if it has no debug information.
+        site: String,
+        /// The time.
+        time: Duration,
     },
 
     /// Two threads access the same memory, at least one of them writes, and nothing orders the

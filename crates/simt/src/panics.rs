@@ -7,6 +7,7 @@ use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
 use crate::error::{Place, SimError};
+use crate::spin;
 
 thread_local! {
     static SITE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -14,7 +15,8 @@ thread_local! {
 
 /// Records where kernels panic, and does not print it: the error of the launch says it. Panics
 /// outside of kernels go to the previous panic hook, and so do those that end the process: a second
-/// one while a thread unwinds, those that do not unwind, and all of them with `panic = "abort"`.
+/// one while a thread unwinds, those that do not unwind, such as the misaligned accesses that builds
+/// with debug assertions find, and all of them with `panic = "abort"`. The thread is printed before.
 pub(crate) fn watch() {
     static HOOK: Once = Once::new();
     if std::thread::panicking() {
@@ -24,7 +26,14 @@ pub(crate) fn watch() {
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if cfg!(panic = "abort") || !is_inside_kernel() || is_fatal(info) {
+            if !is_inside_kernel() {
+                return previous(info);
+            }
+            if cfg!(panic = "abort") || is_fatal(info) {
+                // No error of the launch can say it.
+                if let Some(place) = spin::place() {
+                    eprintln!("the simulator: {place} ends the process:");
+                }
                 return previous(info);
             }
             // The first panic has not been taken: the thread unwinds, and this one aborts.

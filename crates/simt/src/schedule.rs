@@ -2,9 +2,11 @@
 
 use crate::block::Launch;
 use crate::error::{SimError, Site, is_same_site};
+use crate::faults;
 use crate::group::{self, GROUP_SIZE};
 use crate::order::Random;
 use crate::race::IS_ENABLED;
+use crate::spin::Spinning;
 use crate::state::State;
 use crate::thread::Thread;
 use crate::warp;
@@ -29,6 +31,10 @@ pub(crate) struct Schedule<'a> {
     in_warp_operation: usize,
     barrier: Barrier,
     watch: &'a Watch,
+    /// Ends threads that run for too long.
+    spinning: &'a Spinning,
+    /// The number of the block.
+    block: u64,
     /// `None` when the block is complete.
     busy: Option<Busy<'a>>,
     /// The threads that wait until others have written something.
@@ -72,10 +78,17 @@ impl Barrier {
 }
 
 impl<'a> Schedule<'a> {
-    pub(crate) fn new(threads: &'a [Thread<'a>], launch: &'a Launch<'a>, block: u64) -> Self {
+    pub(crate) fn new(
+        threads: &'a [Thread<'a>],
+        launch: &'a Launch<'a>,
+        block: u64,
+        spinning: &'a Spinning,
+    ) -> Self {
         let (seed, watch) = (launch.seed, launch.watch);
         Self {
             watch,
+            spinning,
+            block,
             busy: Some(watch.enter()),
             paused: Vec::new(),
             is_waiting: false,
@@ -208,10 +221,18 @@ impl<'a> Schedule<'a> {
             let thread = &self.threads[self.current];
             let had_paused = matches!(thread.state.get(), State::Paused(..));
             let routine = &mut routines[self.current];
+            let handler = routine.trap_handler();
             // SAFETY: launches do not nest, so the coroutine is never suspended within another
             // `enter`; `threads` outlives the coroutines, and so the calls in which they are
             // suspended.
-            let result = unsafe { host::enter(thread, || routine.resume(())) };
+            let resume = || unsafe { host::enter(thread, || routine.resume(())) };
+            self.spinning.turn(self.block, index);
+            let result = faults::watch(handler, resume);
+            self.spinning.turn(self.block, index);
+            let result = result.map_err(|fault| thread.faulted(&fault))?;
+            if IS_ENABLED && let Some(error) = thread.access_error() {
+                return Err(error);
+            }
             if IS_ENABLED && let Some(race) = thread.race() {
                 return Err(race);
             }

@@ -1,16 +1,11 @@
 //! Shared memory: the arrays of a block, filled with poison when the block starts.
 
+use crate::guard::{Guarded, Side};
 use crate::order::Random;
 use cuda_std::host::SHARED_STATICS;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
-use std::ptr::NonNull;
-
-/// Bytes after each array that the block must not change.
-const GUARD_BYTES: usize = 64;
-
-/// The least size of an array's allocation, more than the shared memory of any GPU, so that a block that
-/// takes its array for larger writes to no other memory. Pages that nothing touches take none.
-const LEAST_ALLOCATION: usize = 256 << 10;
+use std::alloc::{Layout, handle_alloc_error};
+#[cfg(feature = "race-detector")]
+use std::ops::Range;
 
 /// The seed from which the initial content of a block's memory is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +46,8 @@ pub(crate) struct SharedMemory {
     dynamic: Array,
     /// In the order of their first use. There are few, so a search through all of them is fast.
     statics: Vec<Static>,
+    /// Whether arrays have guard zones.
+    has_guards: bool,
 }
 
 #[derive(Debug)]
@@ -67,23 +64,28 @@ struct Static {
 #[derive(Debug)]
 pub(crate) struct StaticBytes(pub(crate) usize);
 
-/// An array that the block wrote past its end.
+/// An array that the block wrote beside.
 #[derive(Debug)]
 pub(crate) struct Overrun {
     pub(crate) what: &'static str,
     pub(crate) bytes: usize,
+    pub(crate) side: Side,
 }
 
+const DYNAMIC: &str = "dynamic shared memory";
+const STATIC: &str = "a static shared array";
+
 impl SharedMemory {
-    pub(crate) fn new(dynamic_bytes: usize) -> Self {
+    pub(crate) fn new(dynamic_bytes: usize, has_guards: bool) -> Self {
         // On GPUs, dynamic shared memory has this alignment too if there is no static one. Atoms of
         // matrix instructions' operands need it.
         let layout = Layout::array::<u8>(dynamic_bytes)
             .and_then(|layout| layout.align_to(1024))
             .expect("a launch's shared memory is at most 4 GiB");
         Self {
-            dynamic: Array::new(layout),
+            dynamic: Array::new(layout, has_guards),
             statics: Vec::new(),
+            has_guards,
         }
     }
 
@@ -101,7 +103,7 @@ impl SharedMemory {
     }
 
     pub(crate) fn dynamic(&self) -> *mut u8 {
-        self.dynamic.pointer.as_ptr()
+        self.dynamic.memory.pointer()
     }
 
     pub(crate) fn dynamic_bytes(&self) -> usize {
@@ -125,7 +127,7 @@ impl SharedMemory {
         if let Some(found) = found
             && self.statics[found].live
         {
-            return Ok(self.statics[found].array.pointer.as_ptr());
+            return Ok(self.statics[found].array.memory.pointer());
         }
         let live = (self.statics.iter()).filter(|array| array.live && array.is_counted);
         // Each array starts at a multiple of 16 bytes, on the GPU too.
@@ -139,93 +141,89 @@ impl SharedMemory {
                 key,
                 live: false,
                 is_counted: limit.is_some(),
-                array: Array::new(layout),
+                array: Array::new(layout, self.has_guards),
             });
             self.statics.len() - 1
         });
         let array = &mut self.statics[index];
         array.live = true;
         array.array.fill(poison, index as u64 + 1);
-        Ok(array.array.pointer.as_ptr())
+        Ok(array.array.memory.pointer())
     }
 
-    /// Checks at the end of a block that it did not write past its arrays.
+    /// Checks at the end of a block that it did not write beside its arrays.
     pub(crate) fn check(&self) -> Result<(), Overrun> {
-        let dynamic = std::iter::once(("dynamic shared memory", &self.dynamic));
-        let statics = self.statics.iter().filter(|array| array.live);
-        let statics = statics.map(|array| ("a static shared array", &array.array));
-        for (what, array) in dynamic.chain(statics) {
-            if !array.guard_is_intact() {
-                let bytes = array.layout.size();
-                return Err(Overrun { what, bytes });
-            }
+        match self.arrays().find_map(|(what, array)| {
+            let (side, _) = array.damage()?;
+            let bytes = array.layout.size();
+            Some(Overrun { what, bytes, side })
+        }) {
+            None => Ok(()),
+            Some(overrun) => Err(overrun),
         }
-        Ok(())
+    }
+
+    /// Returns the kind and size of the array that an address is in or near, and the place of the
+    /// address, counted from the array's start.
+    pub(crate) fn find(&self, address: usize) -> Option<(&'static str, usize, isize)> {
+        let (what, array) = self
+            .arrays()
+            .find(|(_, array)| array.memory.range().contains(&address))?;
+        let place = address.wrapping_sub(array.memory.pointer() as usize) as isize;
+        Some((what, array.layout.size(), place))
+    }
+
+    /// Returns the bytes around the arrays that only mistakes access.
+    #[cfg(feature = "race-detector")]
+    pub(crate) fn zones(&self) -> impl Iterator<Item = Range<usize>> {
+        self.arrays().flat_map(|(_, array)| {
+            let range = array.memory.range();
+            let start = array.memory.pointer() as usize;
+            [range.start..start, start + array.layout.size()..range.end]
+        })
+    }
+
+    /// Returns the arrays of the block that runs.
+    fn arrays(&self) -> impl Iterator<Item = (&'static str, &Array)> {
+        let statics = self.statics.iter().filter(|array| array.live);
+        std::iter::once((DYNAMIC, &self.dynamic)).chain(statics.map(|array| (STATIC, &array.array)))
     }
 }
 
-/// Memory that is accessed only through its raw pointer, which kernels hold.
+/// An array and its guard zones.
 #[derive(Debug)]
 struct Array {
-    pointer: NonNull<u8>,
     layout: Layout,
-    /// The bytes that `fill` wrote behind the array.
-    guard: [u8; GUARD_BYTES],
+    memory: Guarded,
+    /// The seed of the bytes in the zones.
+    zones: (u64, u64),
 }
 
 impl Array {
-    fn new(layout: Layout) -> Self {
-        let guarded = Self::guarded(layout);
-        // SAFETY: the guard makes the size greater than 0.
-        let pointer = NonNull::new(unsafe { alloc(guarded) });
-        let pointer = pointer.unwrap_or_else(|| handle_alloc_error(guarded));
-        let guard = [0; GUARD_BYTES];
+    fn new(layout: Layout, has_guards: bool) -> Self {
+        // On GPUs, arrays begin at multiples of 16 bytes.
+        let aligned = layout.align_to(16).expect("an alignment of 16 bytes");
+        let memory = Guarded::new(aligned, has_guards, true);
         Self {
-            pointer,
             layout,
-            guard,
+            memory: memory.unwrap_or_else(|| handle_alloc_error(layout)),
+            zones: (0, 0),
         }
-    }
-
-    /// Returns the layout of the allocation: the array, its guard, and unused space behind them.
-    fn guarded(layout: Layout) -> Layout {
-        let size = (layout.size() + GUARD_BYTES).max(LEAST_ALLOCATION);
-        Layout::from_size_align(size, layout.align())
-            .expect("shared memory is far smaller than the address space")
     }
 
     fn fill(&mut self, poison: Poison, stream: u64) {
-        let size = self.layout.size();
-        let start = self.pointer.as_ptr();
-        // Random under seed 0 too: a read of the guard changes results, and a write of a common value, such as
+        // Random under seed 0 too: a read of a zone changes results, and a write of a common value, such as
         // -1, does not go unnoticed.
-        let mut random = Random::new(!poison.seed ^ stream.rotate_left(32), poison.block);
-        for bytes in self.guard.as_chunks_mut().0 {
-            *bytes = random.next().to_ne_bytes();
-        }
-        // SAFETY: the allocation has `size` bytes and the guard. No thread of the block runs now,
-        // so nothing else accesses it.
-        unsafe {
-            let guard = start.add(size).cast::<[u8; GUARD_BYTES]>();
-            guard.write_unaligned(self.guard);
-            poison.fill(start, size, stream);
-        }
+        self.zones = (!poison.seed ^ stream.rotate_left(32), poison.block);
+        let mut random = Random::new(self.zones.0, self.zones.1);
+        self.memory.fill_zones(|| random.next());
+        // SAFETY: the memory has these bytes. No thread of the block runs now, so nothing else
+        // accesses it.
+        unsafe { poison.fill(self.memory.pointer(), self.layout.size(), stream) };
     }
 
-    fn guard_is_intact(&self) -> bool {
-        // SAFETY: the guard lies behind the array's bytes in the same allocation, `fill` has
-        // initialised it, and the block has finished, so nothing writes to it now.
-        let guard = unsafe {
-            let end = self.pointer.as_ptr().add(self.layout.size());
-            end.cast::<[u8; GUARD_BYTES]>().read_unaligned()
-        };
-        guard == self.guard
-    }
-}
-
-impl Drop for Array {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and freed once.
-        unsafe { dealloc(self.pointer.as_ptr(), Self::guarded(self.layout)) }
+    fn damage(&self) -> Option<(Side, isize)> {
+        let mut random = Random::new(self.zones.0, self.zones.1);
+        self.memory.damage(|| random.next())
     }
 }

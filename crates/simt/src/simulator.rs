@@ -2,18 +2,24 @@
 
 use crate::block::Launch;
 use crate::error::SimError;
+use crate::faults::{self, SignalStack};
+#[cfg(feature = "race-detector")]
+use crate::global;
+use crate::global::GlobalMemory;
 use crate::limits::Limits;
 use crate::order::BlockOrder;
 use crate::panics;
 use crate::race::IS_ENABLED;
 use crate::shared::SharedMemory;
+use crate::spin::Spinning;
 use crate::stacks::{MAX_STACKS, Stacks};
 use crate::watch::Watch;
 use crate::worker::Worker;
 use cuda_std::host::{self, BlockBound, Kernel, LaunchConfig, MAX_THREADS, SHARED_STATICS};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Runs kernels on the CPU, with an order of threads that is drawn from a seed.
 ///
@@ -57,10 +63,43 @@ pub struct Simulator {
     pub parallel: bool,
     /// The size of each simulated thread's stack. The default, 256 KiB, is enough for unoptimised
     /// kernels, and for a panic hook that prints a backtrace. Unused pages take no memory. An
-    /// overflow ends the process.
+    /// overflow is an error of the launch on Linux, and ends the process elsewhere.
     pub stack_bytes: usize,
+    /// Whether there are guard zones around the arrays in shared memory, as by default. The variable
+    /// `GRIDSTRIDE_SIMULATOR_GUARDS` with the value `0` changes the default.
+    pub guards: bool,
+    /// How long a thread may run without waiting for others, before the launch fails; zero for no
+    /// limit. The default is 30 seconds, or as many as the variable
+    /// `GRIDSTRIDE_SIMULATOR_SPIN_LIMIT` says. Time during which the process is stopped does not count.
+    pub spin_limit: Duration,
     /// The limits of the simulated device.
     pub limits: Limits,
+}
+
+/// Whether guard zones are not switched off by the environment.
+fn has_guards() -> bool {
+    static IS_ON: LazyLock<bool> = LazyLock::new(|| {
+        std::env::var_os("GRIDSTRIDE_SIMULATOR_GUARDS").is_none_or(|text| text != "0")
+    });
+    *IS_ON
+}
+
+fn default_spin_limit() -> Duration {
+    /// Much longer than kernels run in tests, also in builds without optimisation.
+    const DEFAULT: Duration = Duration::from_secs(30);
+    const VARIABLE: &str = "GRIDSTRIDE_SIMULATOR_SPIN_LIMIT";
+    static LIMIT: LazyLock<Duration> = LazyLock::new(|| {
+        let Ok(text) = std::env::var(VARIABLE) else {
+            return DEFAULT;
+        };
+        let seconds = text.parse().ok();
+        let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        limit.unwrap_or_else(|| {
+            eprintln!("{VARIABLE}: {text:?} is no number of seconds");
+            DEFAULT
+        })
+    });
+    *LIMIT
 }
 
 impl Default for Simulator {
@@ -69,6 +108,8 @@ impl Default for Simulator {
             seed: 0,
             parallel: true,
             stack_bytes: 256 << 10,
+            guards: has_guards(),
+            spin_limit: default_spin_limit(),
             limits: Limits::default(),
         }
     }
@@ -97,6 +138,16 @@ impl Simulator {
             stack_bytes,
             ..self
         }
+    }
+
+    /// Sets whether shared arrays have [guard zones](Self::guards).
+    pub fn guards(self, guards: bool) -> Self {
+        Self { guards, ..self }
+    }
+
+    /// Sets how long a thread may run [without waiting for others](Self::spin_limit).
+    pub fn spin_limit(self, spin_limit: Duration) -> Self {
+        Self { spin_limit, ..self }
     }
 
     /// Sets the [`limits`](Self::limits).
@@ -130,6 +181,35 @@ impl Simulator {
         self.launch_body(kernel.name(), kernel.bound(), config, &body)
     }
 
+    /// As [`launch`](Self::launch), with buffers of a simulated device. Also fails if something was
+    /// written around a buffer of `memory`, or to one that was freed.
+    ///
+    /// # Safety
+    /// As of [`launch`](Self::launch).
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch), and [`SimError::BufferDamage`].
+    pub unsafe fn launch_in<A: Copy + 'static>(
+        &self,
+        memory: &GlobalMemory,
+        kernel: &Kernel<A>,
+        config: LaunchConfig,
+        args: A,
+    ) -> Result<(), SimError> {
+        // SAFETY: the caller keeps the contract of `launch`.
+        let launched = unsafe { self.launch(kernel, config, args) };
+        // After an error too: the next launch is not to be blamed for it.
+        let damage = memory.check();
+        launched?;
+        damage.map_or(Ok(()), |(buffer, damage)| {
+            Err(SimError::BufferDamage {
+                kernel: kernel.name(),
+                buffer,
+                damage,
+            })
+        })
+    }
+
     /// Checks the shape, and runs `body` in each thread. Compiled once for all kernels.
     fn launch_body(
         &self,
@@ -140,6 +220,7 @@ impl Simulator {
     ) -> Result<(), SimError> {
         self.check(kernel, bound, config)?;
         panics::watch();
+        faults::install();
         let watch = Watch::default();
         self.run(&Launch {
             watch: &watch,
@@ -148,6 +229,10 @@ impl Simulator {
             limits: self.limits,
             seed: self.seed,
             cluster: bound.cluster(),
+            stack_bytes: self.stack_bytes,
+            spin_limit: self.spin_limit,
+            #[cfg(feature = "race-detector")]
+            zones: global::zones(),
             body,
         })
     }
@@ -249,6 +334,8 @@ impl Simulator {
     fn worker(&self, launch: &Launch<'_>) -> Result<Worker, SimError> {
         let threads = launch.config.block.count() as usize;
         let mut worker = Worker {
+            _signal_stack: SignalStack::new(),
+            spinning: Spinning::new(launch.kernel, launch.config, launch.spin_limit),
             stacks: Vec::new(),
             shared: Vec::new(),
             detector: RefCell::default(),
@@ -261,7 +348,7 @@ impl Simulator {
                 bytes: self.stack_bytes,
                 error,
             })?);
-            let shared = SharedMemory::new(launch.config.shared_bytes as usize);
+            let shared = SharedMemory::new(launch.config.shared_bytes as usize, self.guards);
             worker.shared.push(RefCell::new(shared));
         }
         Ok(worker)

@@ -2,12 +2,18 @@
 
 use crate::block::{Block, Cluster, Launch, index_of};
 use crate::copies::{Copies, Copy, CopyTime};
-use crate::error::{Place, SimError, Site};
+use crate::error::{Accessed, Place, SimError, Site};
+use crate::faults::{Cause, Fault};
+use crate::global::{self, Found};
 use crate::order::Random;
+#[cfg(feature = "race-detector")]
+use crate::race;
 use crate::race::{IS_ENABLED, Id};
 use crate::shared::StaticBytes;
 use crate::state::{Part, State, WarpCall};
 use corosensei::Yielder;
+#[cfg(feature = "race-detector")]
+use cuda_std::host::AccessKind;
 use cuda_std::host::{
     Access, BARRIER_BITS, BlockOfCluster, Dim3, Lane, Misuse, Ordered, PendingWgmma, Perform,
     Position, WarpOperation,
@@ -15,6 +21,8 @@ use cuda_std::host::{
 use cuda_std::warp::FULL_MASK;
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
+#[cfg(feature = "race-detector")]
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
 
@@ -97,6 +105,120 @@ impl<'a> Thread<'a> {
             |block| index_of(block.into(), config.grid),
             |thread| index_of(thread.into(), config.block),
         )
+    }
+
+    /// Returns the error for a fault of this thread.
+    #[cold]
+    pub(crate) fn faulted(&self, fault: &Fault) -> SimError {
+        let Launch {
+            stack_bytes,
+            spin_limit,
+            ..
+        } = *self.block.launch;
+        let (place, site) = (self.place(), fault.site());
+        match fault.cause {
+            Cause::StackOverflow => SimError::StackOverflow {
+                place,
+                site,
+                bytes: stack_bytes,
+            },
+            Cause::Spinning => SimError::Spinning {
+                place,
+                site,
+                time: spin_limit,
+            },
+            Cause::Access { access, address } => SimError::NoMemory {
+                place,
+                access,
+                site,
+                memory: Box::new(self.accessed(address)),
+            },
+        }
+    }
+
+    /// Describes the memory that an address is near.
+    fn accessed(&self, address: Option<usize>) -> Accessed {
+        let Some(address) = address else {
+            return Accessed::Nothing { address };
+        };
+        let rooms = self.block.cluster.rooms.iter();
+        let shared = rooms.filter_map(|room| room.shared.try_borrow().ok()?.find(address));
+        if let Some((what, bytes, byte)) = { shared }.next() {
+            return Accessed::Shared { what, bytes, byte };
+        }
+        match global::find(address) {
+            Some(Found {
+                elements: buffer,
+                is_freed: false,
+                byte,
+            }) => Accessed::Buffer { buffer, byte },
+            Some(Found {
+                elements: buffer,
+                byte,
+                ..
+            }) => Accessed::Freed { buffer, byte },
+            None => Accessed::Nothing {
+                address: Some(address),
+            },
+        }
+    }
+
+    /// Returns the mistake of an access that the thread has made since it began to run, without
+    /// unwinding.
+    pub(crate) fn access_error(&self) -> Option<SimError> {
+        self.block.error.take()
+    }
+
+    /// Notes an access that is misaligned or to a guard zone. Called by instrumented code, which
+    /// cannot unwind from here.
+    #[cfg(feature = "race-detector")]
+    fn check(&self, access: &Access) {
+        let Access {
+            address,
+            bytes,
+            kind,
+            alignment,
+            site,
+        } = *access;
+        let is_outside = || {
+            let bytes = address..address.saturating_add(bytes);
+            let is_hit = |zone: &Range<usize>| zone.start < bytes.end && bytes.start < zone.end;
+            let zones = &self.block.launch.zones;
+            let next = zones.partition_point(|zone| zone.end <= bytes.start);
+            zones.get(next).is_some_and(is_hit)
+                || self.block.cluster.rooms.iter().any(|room| {
+                    let shared = room.shared.try_borrow();
+                    shared.is_ok_and(|shared| shared.zones().any(|zone| is_hit(&zone)))
+                })
+        };
+        let is_misaligned = !address.is_multiple_of(alignment);
+        if !is_misaligned && !is_outside() {
+            return;
+        }
+        let (place, site) = (self.place(), race::site(site));
+        let access = match kind {
+            AccessKind::Read | AccessKind::AtomicRead => "read",
+            AccessKind::Write | AccessKind::AtomicWrite => "write",
+        };
+        let error = match is_misaligned {
+            true => SimError::Misaligned {
+                place,
+                access,
+                bytes,
+                site,
+                address,
+                alignment,
+            },
+            false => SimError::NoMemory {
+                place,
+                access,
+                site,
+                memory: Box::new(self.accessed(Some(address))),
+            },
+        };
+        // The first one counts.
+        let first = self.block.error.take().unwrap_or(error);
+        self.block.error.set(Some(first));
     }
 
     /// Tells the race detector that threads of this one's block have met.
@@ -379,6 +501,8 @@ unsafe impl Lane for Thread<'_> {
         let here = 0u8;
         let stack = &raw const here as usize..self.yielder.get() as usize;
         if !stack.contains(&access.address) {
+            #[cfg(feature = "race-detector")]
+            self.check(&access);
             self.block.detector.borrow_mut().access(self.id, access);
         }
     }

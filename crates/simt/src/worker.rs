@@ -3,10 +3,12 @@
 use crate::block::{Block, Cluster, Launch, Room, index_of};
 use crate::copies::CopyTime;
 use crate::error::SimError;
+use crate::faults::SignalStack;
 use crate::panics;
 use crate::race::{Detector, IS_ENABLED};
 use crate::schedule::{Ending, Routine, Schedule};
 use crate::shared::{Overrun, Poison, SharedMemory};
+use crate::spin::Spinning;
 use crate::stacks::Stacks;
 use crate::thread::Thread;
 use corosensei::Coroutine;
@@ -17,6 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The memory with which an OS thread runs clusters of a launch, one after the other: for each
 /// block of a cluster.
 pub(crate) struct Worker {
+    pub(crate) _signal_stack: Option<SignalStack>,
+    pub(crate) spinning: Spinning,
     pub(crate) stacks: Vec<Stacks>,
     pub(crate) shared: Vec<RefCell<SharedMemory>>,
     pub(crate) detector: RefCell<Detector>,
@@ -99,7 +103,7 @@ impl Worker {
             .collect();
 
         let mut schedules: Vec<Schedule<'_>> = (threads.iter().zip(&poisons))
-            .map(|(threads, poison)| Schedule::new(threads, launch, poison.block))
+            .map(|(threads, poison)| Schedule::new(threads, launch, poison.block, &self.spinning))
             .collect();
         let current = Cell::new(0);
         // After a panic, only the index of the thread that ran is read, which is valid.
@@ -127,9 +131,10 @@ impl Worker {
         }
         blocks.iter().try_for_each(|block| {
             let checked = block.shared.borrow().check();
-            checked.map_err(|Overrun { what, bytes }| SimError::SharedOverrun {
+            checked.map_err(|Overrun { what, bytes, side }| SimError::SharedOverrun {
                 kernel: launch.kernel,
                 block: block.index,
+                side,
                 what,
                 bytes,
             })

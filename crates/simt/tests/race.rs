@@ -564,3 +564,69 @@ fn a_warp_has_read_its_operands_after_its_wait() {
     accesses(&race, marks);
     is_silent(run(true));
 }
+
+/// Reads or writes at a byte of dynamic shared memory, or of global memory.
+#[kernel(block = 4)]
+unsafe fn at_byte(data: DeviceSliceMut<u32>, byte: usize, is_shared: bool, writes: bool) {
+    if thread::thread_idx_x() == 2 {
+        let memory = match is_shared {
+            true => dynamic_shared_mem::<u8>(),
+            false => data.as_mut_ptr().cast(),
+        };
+        let element = memory.wrapping_add(byte).cast::<u32>();
+        // SAFETY: not given, which the test is about.
+        unsafe {
+            match writes {
+                true => element.write(1),             // write a word
+                false => data.set(0, element.read()), // read a word
+            }
+        }
+    }
+}
+
+/// Every access is checked exactly, also in the zones that alignment leaves.
+#[test]
+fn accesses_outside_of_memory_and_misaligned_ones() {
+    let memory = simt::GlobalMemory::new();
+    let buffer = memory.allocate::<u32>(10).unwrap();
+    let run = |byte, is_shared, writes| {
+        let config = LaunchConfig::new(1, 4).with_shared_bytes(40);
+        // SAFETY: the buffer has 10 elements. The mistakes are those that the detector finds.
+        unsafe {
+            let data = DeviceSliceMut::from_raw_parts(buffer.as_mut_ptr().cast(), 10);
+            let arguments = (data, byte, is_shared, writes);
+            Simulator::with_seed(1).launch_in(&memory, &at_byte, config, arguments)
+        }
+    };
+    for (is_shared, writes) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (word, mark) = match writes {
+            true => ("write", "write a word"),
+            false => ("read", "read a word"),
+        };
+        let place = "kernel `at_byte`, block (0, 0, 0), thread (2, 0, 0): ";
+        let site = site(mark);
+        run(36, is_shared, writes).unwrap();
+        for byte in [40, 44, 200, usize::MAX - 3] {
+            let message = run(byte, is_shared, writes).unwrap_err().to_string();
+            let what = match is_shared {
+                true => "dynamic shared memory of 40 bytes",
+                false => "a buffer of 10 u32",
+            };
+            let end = format!("{site}, at byte {} of {what}", byte as isize);
+            assert!(
+                message.starts_with(&format!("{place}{word} at ")),
+                "{message}"
+            );
+            assert!(message.ends_with(&end), "{message}");
+        }
+        for byte in [1, 2, 33] {
+            let message = run(byte, is_shared, writes).unwrap_err().to_string();
+            let start = format!("{place}misaligned {word} of 4 bytes at ");
+            assert!(
+                message.starts_with(&start) && message.contains(&site),
+                "{message}"
+            );
+            assert!(message.ends_with("is no multiple of 4"), "{message}");
+        }
+    }
+}

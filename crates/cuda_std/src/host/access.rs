@@ -33,6 +33,8 @@ pub struct Access {
     pub bytes: usize,
     /// The kind.
     pub kind: AccessKind,
+    /// What the address has to be a multiple of, 1 if that is not known.
+    pub alignment: usize,
     /// Where.
     pub site: AccessSite,
 }

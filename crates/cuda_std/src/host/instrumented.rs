@@ -43,30 +43,31 @@ macro_rules! with_caller {
 type Unset = usize;
 
 with_caller! {
-    __tsan_read1 => access::<1, false>;
-    __tsan_read2 => access::<2, false>;
-    __tsan_read4 => access::<4, false>;
-    __tsan_read8 => access::<8, false>;
-    __tsan_read16 => access::<16, false>;
-    __tsan_write1 => access::<1, true>;
-    __tsan_write2 => access::<2, true>;
-    __tsan_write4 => access::<4, true>;
-    __tsan_write8 => access::<8, true>;
-    __tsan_write16 => access::<16, true>;
-    __tsan_unaligned_read2 => access::<2, false>;
-    __tsan_unaligned_read4 => access::<4, false>;
-    __tsan_unaligned_read8 => access::<8, false>;
-    __tsan_unaligned_read16 => access::<16, false>;
-    __tsan_unaligned_write2 => access::<2, true>;
-    __tsan_unaligned_write4 => access::<4, true>;
-    __tsan_unaligned_write8 => access::<8, true>;
-    __tsan_unaligned_write16 => access::<16, true>;
+    __tsan_read1 => access::<1, false, 1>;
+    __tsan_read2 => access::<2, false, 2>;
+    __tsan_read4 => access::<4, false, 4>;
+    __tsan_read8 => access::<8, false, 8>;
+    __tsan_read16 => access::<16, false, 8>;
+    __tsan_write1 => access::<1, true, 1>;
+    __tsan_write2 => access::<2, true, 2>;
+    __tsan_write4 => access::<4, true, 4>;
+    __tsan_write8 => access::<8, true, 8>;
+    __tsan_write16 => access::<16, true, 8>;
+    __tsan_unaligned_read2 => access::<2, false, 1>;
+    __tsan_unaligned_read4 => access::<4, false, 1>;
+    __tsan_unaligned_read8 => access::<8, false, 1>;
+    __tsan_unaligned_read16 => access::<16, false, 1>;
+    __tsan_unaligned_write2 => access::<2, true, 1>;
+    __tsan_unaligned_write4 => access::<4, true, 1>;
+    __tsan_unaligned_write8 => access::<8, true, 1>;
+    __tsan_unaligned_write16 => access::<16, true, 1>;
     __tsan_memcpy => copy;
     __tsan_memmove => copy;
     __tsan_memset => fill;
 }
 
-extern "C" fn access<const BYTES: usize, const WRITES: bool>(
+/// The pass takes accesses of 16 bytes that are aligned to 8 as aligned.
+extern "C" fn access<const BYTES: usize, const WRITES: bool, const ALIGNMENT: usize>(
     address: usize,
     _: Unset,
     _: Unset,
@@ -80,16 +81,24 @@ extern "C" fn access<const BYTES: usize, const WRITES: bool>(
         } else {
             AccessKind::Read
         };
-        tell(lane, address, BYTES, kind, caller);
+        tell(lane, address, BYTES, ALIGNMENT, kind, caller);
     }
 }
 
-fn tell(lane: &dyn Lane, address: usize, bytes: usize, kind: AccessKind, caller: usize) {
+fn tell(
+    lane: &dyn Lane,
+    address: usize,
+    bytes: usize,
+    alignment: usize,
+    kind: AccessKind,
+    caller: usize,
+) {
     let site = AccessSite::Code(caller);
     lane.access(Access {
         address,
         bytes,
         kind,
+        alignment,
         site,
     });
 }
@@ -103,8 +112,8 @@ unsafe extern "C" fn copy(
     caller: usize,
 ) -> *mut u8 {
     if let Some(lane) = current() {
-        tell(lane, from as usize, bytes, AccessKind::Read, caller);
-        tell(lane, to as usize, bytes, AccessKind::Write, caller);
+        tell(lane, from as usize, bytes, 1, AccessKind::Read, caller);
+        tell(lane, to as usize, bytes, 1, AccessKind::Write, caller);
     }
     // SAFETY: the pass calls this in the place of a copy with these arguments.
     unsafe { to.copy_from(from, bytes) };
@@ -120,7 +129,7 @@ unsafe extern "C" fn fill(
     caller: usize,
 ) -> *mut u8 {
     if let Some(lane) = current() {
-        tell(lane, to as usize, bytes, AccessKind::Write, caller);
+        tell(lane, to as usize, bytes, 1, AccessKind::Write, caller);
     }
     // SAFETY: the pass calls this in the place of a fill with these arguments.
     unsafe { to.write_bytes(byte as u8, bytes) };
@@ -181,7 +190,7 @@ fn atomic(address: usize, bytes: usize, operation: Atomic, order: c_int, caller:
         Atomic::Load => AccessKind::AtomicRead,
         Atomic::Store | Atomic::Update => AccessKind::AtomicWrite,
     };
-    tell(lane, address, bytes, kind, caller);
+    tell(lane, address, bytes, bytes, kind, caller);
     if !matches!(operation, Atomic::Store) {
         lane.order(Ordered::Acquire {
             address,

@@ -279,6 +279,11 @@ const MAX_PARAMETERS: usize = 24;
 pub trait KernelArgs: Copy + 'static {
     /// Calls `f` with the address of each argument, in order.
     fn with_addresses<Output>(self, f: impl FnOnce(&mut [*mut c_void]) -> Output) -> Output;
+
+    /// Calls `visit` with the addresses of the device's memory that are in the arguments, as far as
+    /// their types tell them from numbers.
+    #[doc(hidden)]
+    fn visit_memory(&self, visit: &mut dyn FnMut(usize));
 }
 
 macro_rules! args {
@@ -290,6 +295,12 @@ macro_rules! args {
                 $(const { assert!(size_of::<$name>() > 0, "a kernel's parameter has a size") };)*
                 let ($(mut $name,)*) = self;
                 f(&mut [$((&raw mut $name).cast::<c_void>()),*])
+            }
+
+            #[allow(non_snake_case, unused_variables)]
+            fn visit_memory(&self, visit: &mut dyn FnMut(usize)) {
+                let ($($name,)*) = self;
+                $($name.visit_addresses(visit);)*
             }
         }
     };

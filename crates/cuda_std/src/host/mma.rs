@@ -139,6 +139,7 @@ pub(crate) fn load_tiles(
         address: shared.address(row.bits() as usize),
         bytes: 16,
         kind: AccessKind::Read,
+        alignment: 1,
         site: AccessSite::Call(site),
     });
     let mut words = [row.bits(), 0, 0, 0];

@@ -74,6 +74,7 @@ impl Copy {
             address: block.shared().address(self.to),
             bytes: self.tiles.tile_bytes(),
             kind: AccessKind::Write,
+            alignment: 1,
             site: AccessSite::Call(site),
         });
         phases::release(lane, block, self.barrier);

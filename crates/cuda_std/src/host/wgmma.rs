@@ -148,6 +148,7 @@ impl Tile {
                 address: shared.address(address),
                 bytes: 16,
                 kind: AccessKind::Read,
+                alignment: 1,
                 site: AccessSite::Call(site),
             });
         }

@@ -3,7 +3,7 @@
 use super::available::no_memory;
 use super::capture;
 use super::handle::Backend;
-use super::host_allocation::{Content, HostMemory};
+use super::host_allocation::{Content, Elements, HostMemory};
 use super::memory::{Memory, Place};
 use super::{Device, DeviceKind, Element, copied, cuda, zeroed_lazily};
 use crate::error::During;
@@ -37,7 +37,9 @@ pub struct Buffer<T: Element> {
 }
 
 impl Device {
-    /// Allocates a buffer of `len` elements whose content is unspecified.
+    /// Allocates a buffer of `len` elements whose content is unspecified. In the simulator all bytes are
+    /// `0xff`, which is NaN as a float, and guard zones around the buffer let launches report accesses
+    /// beside it. The CPU fills new buffers so in builds with debug assertions.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does
@@ -53,9 +55,11 @@ impl Device {
                 let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
                 no_memory(self.memory_kind(), bytes, None).during(ALLOC)
             })?;
+        let (name, count) = (type_name::<T>(), len);
+        let elements = Elements { name, count };
         Ok(Buffer {
             device: self.clone(),
-            memory: Arc::new(Memory::new(self, layout, content).during(ALLOC)?),
+            memory: Memory::new(self, layout, content, elements).during(ALLOC)?,
             length: len,
             element: PhantomData,
         })
@@ -151,7 +155,7 @@ impl<T: Element> Buffer<T> {
         let memory = unsafe { Memory::foreign(device, address.cast(), layout, Box::new(owner))? };
         Ok(Buffer {
             device: device.clone(),
-            memory: Arc::new(memory),
+            memory,
             length: len,
             element: PhantomData,
         })
@@ -184,15 +188,19 @@ impl<T: Element> Buffer<T> {
         const MOVE: &str = "move to another handle";
         self.device.require_same(device, MOVE)?;
         if !self.device.shares_stream(device) {
-            let memory = Arc::get_mut(&mut self.memory).ok_or_else(|| {
+            // Its place in the list counts as an owner.
+            self.memory.listed.leave();
+            let Some(memory) = Arc::get_mut(&mut self.memory) else {
+                self.memory.list();
                 let message = "a graph uses the array, and its launches stay on their stream: drop \
                                the graph first";
-                Error::input(MOVE, message)
-            })?;
+                return Err(Error::input(MOVE, message));
+            };
             if let (Place::Cuda(memory), Backend::Cuda(gpu)) = (&mut memory.place, &device.backend)
             {
                 memory.pass_to(gpu)?;
             }
+            self.memory.list();
         }
         self.device = device.clone();
         Ok(self)
@@ -474,10 +482,7 @@ impl<T: Element> Buffer<T> {
     /// Returns the address of the memory, which a graph that this thread captures keeps from now on.
     fn address(&self) -> *mut u8 {
         capture::keep_memory(&self.memory);
-        match &self.memory.place {
-            Place::Host(memory) => memory.address(),
-            Place::Cuda(allocation) => allocation.address() as *mut u8,
-        }
+        self.memory.address()
     }
 
     pub(super) fn require_length(&self, operation: &'static str, length: usize) -> Result<()> {

@@ -4,12 +4,12 @@
 //! is recorded: by the driver on a stream of its own, or for the simulator in a list. Other threads
 //! and other streams do not notice. Memory is allocated and freed at once.
 
-use super::Device;
 use super::cuda::{self, Gpu};
 use super::gate::Working;
 use super::handle::Backend;
 use super::memory::Memory;
 use super::present::{self, is_present};
+use super::{Device, allocations};
 use crate::{Error, Result};
 use std::any::Any;
 use std::collections::HashMap;
@@ -200,6 +200,16 @@ pub fn keep_memory(memory: &Arc<Memory>) {
         let kept = capture.kept.memory.entry(address);
         kept.or_insert_with(|| memory.clone());
     });
+}
+
+/// Keeps the buffers at an address until the present capture's graph is dropped. Slices of buffers
+/// that were made before the capture do not keep them.
+pub fn keep_address(address: usize) {
+    for memory in allocations::memory_at(address) {
+        if let Ok(memory) = memory.downcast() {
+            keep_memory(&memory);
+        }
+    }
 }
 
 /// Keeps a copy of the host's bytes until the present capture's graph is dropped.

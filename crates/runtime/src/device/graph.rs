@@ -48,8 +48,9 @@ impl Device {
     /// itself waits for tasks of [rayon](https://docs.rs/rayon) on one of rayon's threads, the thread
     /// may run other tasks, and what these start on the stream is recorded too.
     ///
-    /// Kernels that `work` [launches](Device::launch) itself take slices that were made in `work`:
-    /// the graph keeps their buffers.
+    /// The graph also keeps the buffers of slices that kernels get which `work`
+    /// [launches](Device::launch) itself, whenever the slices were made. It does not know the memory
+    /// of slices that were made from other addresses, such as those in a buffer.
     ///
     /// Source: [CUDA graphs](https://docs.nvidia.com/cuda/cuda-programming-guide/04-special-topics/cuda-graphs.html),
     /// by stream capture. The simulator keeps a list of the launches and copies, and runs them one

@@ -65,7 +65,7 @@ impl Device {
     }
 
     /// Returns a new simulator, which runs the GPU's kernels slowly on the CPU, and stops at
-    /// mistakes in their synchronisation.
+    /// mistakes in their synchronisation and in their use of memory.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if this build lacks the feature `simulator`.

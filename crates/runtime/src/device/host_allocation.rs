@@ -14,6 +14,14 @@ pub enum Content {
     Zeros,
 }
 
+/// The elements of a buffer, for messages.
+#[derive(Clone, Copy)]
+pub struct Elements {
+    /// The name of the type.
+    pub name: &'static str,
+    pub count: usize,
+}
+
 /// The owner of another library's memory. Dropping it gives the memory back.
 pub type ForeignOwner = Box<dyn Send + Sync>;
 

@@ -1,13 +1,46 @@
 //! Launches on GPUs and in the simulator.
 
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+use std::arch::asm;
 use std::ffi::c_void;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+use std::ptr;
 
+use super::allocations;
 use super::capture;
 use super::cuda::Gpu;
 use super::handle::Backend;
-use super::{Device, LaunchConfig, Module};
+use super::{Device, DeviceId, LaunchConfig, Module};
 use crate::{Error, Result};
 use cuda_std::host::{BlockBound, Kernel, KernelArgs, MAX_THREADS};
+
+/// Whether launches on GPUs look for buffers of other devices. The simulator always does: there, the
+/// search takes little time beside that of the launch.
+const CHECKS_GPUS: bool = cfg!(debug_assertions);
+
+/// Calls `visit` with each word of a value that could be an address.
+fn each_word<A: Copy>(value: &A, mut visit: impl FnMut(usize)) {
+    let words = match align_of::<A>() >= align_of::<usize>() {
+        true => size_of::<A>() / size_of::<usize>(),
+        false => 0,
+    };
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    for index in 0..words {
+        let place = ptr::from_ref(value).cast::<usize>().wrapping_add(index);
+        let word: usize;
+        // SAFETY: the words are within the value, and aligned. The instruction reads whatever bits are
+        // in memory, also where the value has padding.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            asm!("mov {}, [{}]", out(reg) word, in(reg) place, options(nostack, readonly, preserves_flags));
+            #[cfg(target_arch = "aarch64")]
+            asm!("ldr {}, [{}]", out(reg) word, in(reg) place, options(nostack, readonly, preserves_flags));
+        }
+        visit(word);
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = (words, &mut visit, value);
+}
 
 impl Device {
     /// Starts a kernel on the handle's stream: the main stream, or a stream that was
@@ -19,8 +52,8 @@ impl Device {
     /// package, whose name cuda_builder writes into the PTX.
     ///
     /// # Errors
-    /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device, or if the
-    /// module has the PTX of another package,
+    /// [`Error::Launch`] if the shape breaks a limit of the kernel or of the device, if the module has the PTX of
+    /// another package, or if an argument is a buffer of another device (on GPUs in builds with debug assertions only),
     /// [`Error::Load`] if the driver does not accept the module, [`Error::Simulation`] if the
     /// simulator finds a mistake, [`Error::Driver`] if the launch fails, [`Error::Unavailable`] on
     /// the CPU, which runs no kernels.
@@ -39,6 +72,19 @@ impl Device {
     ) -> Result<()> {
         self.require_fitting(kernel.name(), kernel.bound(), config)?;
         module.require_package(kernel.name(), kernel.package())?;
+        if CHECKS_GPUS || matches!(self.backend, Backend::Simulator(_)) {
+            let (own, mut other) = (self.id(), None);
+            arguments.visit_memory(&mut |address| {
+                other = other.or_else(|| allocations::other_device(address, own));
+            });
+            if let Some(other) = other {
+                return Err(self.not_its_memory(kernel.name(), other));
+            }
+        }
+        if capture::records(self) {
+            arguments.visit_memory(&mut capture::keep_address);
+            each_word(&arguments, capture::keep_address);
+        }
         #[cfg(debug_assertions)]
         super::launched::list(kernel.name());
         match &self.backend {
@@ -73,6 +119,16 @@ impl Device {
             kernel: kernel.to_string(),
             message: error.to_string(),
         })
+    }
+
+    fn not_its_memory(&self, kernel: &str, other: DeviceId) -> Error {
+        Error::Launch {
+            kernel: kernel.to_string(),
+            message: format!(
+                "an argument is a buffer on {other}, and the launch is on {}, which does not have that memory",
+                self.id()
+            ),
+        }
     }
 
     pub(super) fn runs_no_kernels(&self, kernel: &str) -> Error {

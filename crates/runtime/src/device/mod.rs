@@ -46,6 +46,7 @@
 //! threads copy one chunk while the GPU copies another. Sketches of sequences copy their batches
 //! through up to 64 MiB more, so that the host prepares a batch while the GPU computes others.
 
+mod allocations;
 mod array;
 mod available;
 mod buffer;

@@ -1,10 +1,14 @@
 //! The simulator as a device.
 
-use super::LaunchConfig;
+use super::available::{no_memory, require_available};
 use super::gate::Gate;
+use super::host_allocation::{Content, Elements, HostMemory};
 use super::present::Aside;
+use super::reserve::prefer_large_pages;
+use super::{LaunchConfig, MemoryKind};
 use crate::{Error, Result};
 use cuda_std::host::{Kernel, KernelArgs};
+use std::alloc::Layout;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Simulator {
     number: u64,
     settings: Arc<simt::Simulator>,
+    memory: simt::GlobalMemory,
     gate: Arc<Gate>,
 }
 
@@ -26,6 +31,7 @@ impl Simulator {
         Simulator {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             settings: Arc::new(settings),
+            memory: simt::GlobalMemory::new(),
             gate: Arc::default(),
         }
     }
@@ -43,6 +49,33 @@ impl Simulator {
         self.settings.limits.shared_bytes
     }
 
+    /// Allocates memory for these elements, with guard zones around it unless the settings have none.
+    /// Unspecified memory holds ones, which are NaN as floats: this shows in results that depend on
+    /// unwritten memory.
+    pub fn allocate(
+        &self,
+        layout: Layout,
+        content: Content,
+        elements: Elements,
+    ) -> Result<HostMemory> {
+        if !self.settings.guards {
+            return HostMemory::new(layout, content);
+        }
+        let size = layout.size();
+        require_available(size)?;
+        let Elements { name, count } = elements;
+        let elements = simt::Elements { name, count };
+        let buffer = self.memory.allocate_zeros(layout, elements);
+        let buffer = buffer.ok_or_else(|| no_memory(MemoryKind::Host, size as u64, None))?;
+        let address = buffer.as_mut_ptr();
+        prefer_large_pages(address, size);
+        if content == Content::Unspecified {
+            // SAFETY: the buffer has these bytes, which nothing else accesses yet.
+            unsafe { address.write_bytes(0xff, size) };
+        }
+        Ok(HostMemory::foreign(address, layout, Box::new(buffer)))
+    }
+
     /// # Safety
     /// The kernel's own contract holds.
     pub unsafe fn launch<A: KernelArgs>(
@@ -52,7 +85,7 @@ impl Simulator {
         arguments: A,
     ) -> Result<()> {
         // SAFETY: the kernel's own contract holds, by the contract of this function.
-        self.run(&|settings| unsafe { settings.launch(kernel, config, arguments) })
+        self.run(&|settings| unsafe { settings.launch_in(&self.memory, kernel, config, arguments) })
     }
 
     /// Runs a launch, in code that is compiled once for all kernels.

@@ -13,6 +13,8 @@ mod shadow;
 use crate::error::SimError;
 use clock::Clock;
 use cuda_std::host::{Access, Dim3, Ordered};
+#[cfg(feature = "race-detector")]
+pub(crate) use report::resolve as site;
 pub use report::{Race, RaceAccess};
 use shadow::{Record, Shadow};
 use std::collections::BTreeMap;
@@ -92,6 +94,7 @@ impl Detector {
             bytes,
             kind,
             site,
+            ..
         } = access;
         let thread = &self.blocks[(id.block - self.first) as usize][usize::from(id.thread)];
         let new = Record::new(id.block, id.thread, kind, thread.time, site);

@@ -1,5 +1,6 @@
 //! The report of a race.
 
+use crate::source;
 use cuda_std::host::{AccessKind, AccessSite, Dim3};
 use std::fmt;
 
@@ -99,41 +100,11 @@ fn line_of(site: &str) -> &str {
 }
 
 /// Returns file and line of an access, outside of the libraries that kernels call.
-pub(super) fn resolve(site: AccessSite) -> String {
+pub(crate) fn resolve(site: AccessSite) -> String {
     match site {
         AccessSite::Call(location) => location.to_string(),
-        AccessSite::Code(address) => in_code(address),
+        AccessSite::Code(address) => source::line(address),
     }
-}
-
-#[cfg(feature = "race-detector")]
-fn in_code(address: usize) -> String {
-    let mut found = None;
-    // The address is that of the next instruction.
-    backtrace::resolve((address - 1) as *mut _, |symbol| {
-        let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) else {
-            return;
-        };
-        let file = file.display().to_string();
-        let is_library = [
-            "/library/core/",
-            "/library/std/",
-            "/library/alloc/",
-            "/cuda_std/src/",
-        ]
-        .iter()
-        .any(|part| file.contains(part));
-        let is_better = found.as_ref().is_none_or(|(_, was_library)| *was_library);
-        if is_better {
-            found = Some((format!("{file}:{line}"), is_library));
-        }
-    });
-    found.map_or_else(|| format!("{address:#x}"), |(site, _)| site)
-}
-
-#[cfg(not(feature = "race-detector"))]
-fn in_code(address: usize) -> String {
-    format!("{address:#x}")
 }
 
 #[cfg(test)]
