@@ -1,5 +1,6 @@
 //! From a kernel crate to PTX.
 
+use std::ffi::OsStr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -224,13 +225,15 @@ impl CudaBuilder {
             .compiler
             .clone()
             .map_or_else(DeviceCompiler::discover, Ok)?;
-        let kernels = KernelCrate::read(&self.folder()?.folder)?;
+        let written = self.folder()?;
+        let kernels = KernelCrate::read(&written.folder)?;
         let sources = self.source_hash()?;
         // The flags differ from architecture to architecture, and with them all of `core`.
-        let folder = self
-            .target_dir
-            .clone()
-            .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"));
+        let folder = self.target_dir.clone().unwrap_or_else(|| {
+            let target = written.target_directory.as_ref();
+            let target = target.unwrap_or(&kernels.target_directory);
+            target.join("cuda-builder")
+        });
         // Absolute, since cargo runs in the folder of the kernel crate.
         let target_dir = std::path::absolute(&folder)
             .map_err(BuildError::io("find", &folder))?
@@ -318,8 +321,11 @@ impl Steps<'_> {
     }
 
     fn file(&self, extension: &str) -> PathBuf {
-        self.output_dir
-            .join(format!("{}.{extension}", self.kernels.library))
+        // The modules of a package share the folder.
+        let of_module = self.kernels.folder.file_name();
+        let of_module = of_module.filter(|_| self.builder.is_module);
+        let name = of_module.map_or(self.kernels.library.as_str().into(), OsStr::to_string_lossy);
+        self.output_dir.join(format!("{name}.{extension}"))
     }
 
     /// cargo's own target folder. cargo has to create it: it cleans no folder of others.

@@ -53,7 +53,9 @@ impl CudaBuilder {
     /// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file cannot be read or the crate
     /// of a module cannot be written, [`BuildError::Module`] if the file cannot be a module of kernels.
     pub fn source_hash(&self) -> Result<Sources, BuildError> {
-        let ModuleCrate { folder, originals } = self.folder()?;
+        let ModuleCrate {
+            folder, originals, ..
+        } = self.folder()?;
         let mut sources = sources::source_hash(&folder)?;
         if self.is_module {
             // A file of the crate without an original was made from nothing but the module's path.
@@ -75,6 +77,7 @@ impl CudaBuilder {
         Ok(ModuleCrate {
             folder: self.kernel_crate.clone(),
             originals: BTreeMap::new(),
+            target_directory: None,
         })
     }
 }
@@ -85,6 +88,8 @@ pub(crate) struct ModuleCrate {
     pub(crate) folder: PathBuf,
     /// For each of its files that has one, the file in the package.
     pub(crate) originals: BTreeMap<PathBuf, PathBuf>,
+    /// The target folder of the package that has the module, so that its modules share what is compiled.
+    pub(crate) target_directory: Option<PathBuf>,
 }
 
 /// Writes the crate for a module's file, into the target folder of its workspace.
@@ -151,7 +156,11 @@ pub(crate) fn write(file: &Path) -> Result<ModuleCrate, BuildError> {
     take_versions(&lock, &folder.join("Cargo.lock"))?;
     originals.insert(folder.join("Cargo.lock"), lock);
     originals.insert(folder.join("Cargo.toml"), manifest.clone());
-    Ok(ModuleCrate { folder, originals })
+    Ok(ModuleCrate {
+        folder,
+        originals,
+        target_directory: Some(workspace.target_directory),
+    })
 }
 
 /// The names of the modules from the crate's root on: of `src/gpu/kernels.rs` `gpu` and `kernels`.
@@ -166,7 +175,12 @@ fn module_path(below: &Path) -> Option<Vec<String>> {
         names.pop();
     }
     let is_root = |name: &String| name == "lib" || name == "main";
-    (!names.is_empty() && !(names.len() == 1 && is_root(&names[0]))).then_some(names)
+    let is_module = match &names[..] {
+        [] => false,
+        [name] => !is_root(name),
+        _ => true,
+    };
+    is_module.then_some(names)
 }
 
 /// The module's file, and all in the folder of its own modules.
