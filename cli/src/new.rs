@@ -12,8 +12,8 @@ use new_kernel::{check_name, create};
 use program::report::{self, UsageError};
 use serde::Serialize;
 
-/// Writes a new crate with a GPU kernel: the kernel crate and its build script, a launch, tests on the
-/// CPU and in the simulator, an example and a benchmark.
+/// Writes a new crate with a GPU kernel: the module of the kernel and a build script that compiles it,
+/// a launch, tests on the CPU and in the simulator, an example and a benchmark.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

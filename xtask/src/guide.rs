@@ -37,7 +37,6 @@ const CRATES: [Crate; 9] = [
         page: "your-own-kernels.md",
         runs: &[
             &["fmt", "--check"],
-            &["fmt", "--check", "-p", "row_sums_kernels"],
             &["test"],
             &["run", "--example", "time"],
         ],

@@ -41,7 +41,7 @@ fn a_crate_has_all_files_and_is_formatted() {
         assert_eq!(found["folder"], path);
         assert_eq!(found["gridstride"], "../gridstride");
         let files = found["files"].as_array().unwrap();
-        assert_eq!(files.len(), 10);
+        assert_eq!(files.len(), 9);
         for file in files {
             let file = Path::new(&path).join(file.as_str().unwrap());
             assert!(file.is_file(), "{}", file.display());
@@ -50,10 +50,10 @@ fn a_crate_has_all_files_and_is_formatted() {
             }
         }
     }
-    let kernel = fs::read_to_string(folder.path("k/kernels/src/lib.rs")).unwrap();
+    let kernel = fs::read_to_string(folder.path("k/src/kernels.rs")).unwrap();
     says(&kernel, &["#[kernel(block = 256)]\npub unsafe fn k("]);
-    let manifest = fs::read_to_string(folder.path("k/kernels/Cargo.toml")).unwrap();
-    says(&manifest, &["path = \"../../gridstride/crates/cuda_std\""]);
+    let manifest = fs::read_to_string(folder.path("k/Cargo.toml")).unwrap();
+    says(&manifest, &["path = \"../gridstride/crates/cuda_std\""]);
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn the_folder_is_the_name_by_default() {
         &said,
         &[
             "blur in blur:\n",
-            "  kernels/src/lib.rs\n",
+            "  src/kernels.rs\n",
             "it depends on the checkout of gridstride in ../gridstride\n",
             "  cargo test\n",
         ],
     );
     assert_eq!(folder.names(), ["blur", "gridstride"]);
     // Nothing is replaced.
-    let kernel = folder.file("blur/kernels/src/lib.rs", "mine");
+    let kernel = folder.file("blur/src/kernels.rs", "mine");
     let mut command = NEW.command(&["blur"]);
     let output = command.current_dir(folder.path("")).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

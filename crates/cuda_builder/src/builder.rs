@@ -1,17 +1,16 @@
 //! From a kernel crate to PTX.
 
-use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
-use crate::module::{self, ModuleCrate};
 use crate::options::{self, EmitOption, Options};
 use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
 use crate::signed;
-use crate::sources::{self, KernelCrate, Sources};
+use crate::sources::{KernelCrate, Sources};
 use crate::{
     Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, complaints, environment, ir,
     memory, report,
@@ -79,7 +78,7 @@ const CRATE_FEATURES: [&str; 3] = [
 pub struct CudaBuilder {
     pub(crate) kernel_crate: PathBuf,
     /// Whether `kernel_crate` is the file of a module, for which a crate is written.
-    is_module: bool,
+    pub(crate) is_module: bool,
     pub(crate) arch: NvvmArch,
     pub(crate) options: Options,
     target_dir: Option<PathBuf>,
@@ -157,28 +156,6 @@ impl CudaBuilder {
         }
     }
 
-    /// A builder for the kernels in a module of this package, for [`Arch::Sm70`]: the file is part of the program on the host,
-    /// and compiled for the GPU alone.
-    ///
-    /// The file with all in the folder of its modules becomes a `no_std` crate in the target folder. It depends on those of the
-    /// package's dependencies that its source names, with their features and the versions of Cargo.lock, among them `cuda_std`.
-    /// Paths that begin with `crate` may lead into the module alone. Messages of the compiler have the lines of the file.
-    /// [`locked`](Self::locked) has no effect.
-    ///
-    /// ```no_run
-    /// // In the `main` of build.rs:
-    /// cuda_builder::CudaBuilder::module("src/kernels.rs").build_script("kernels.ptx");
-    /// ```
-    ///
-    /// Then `mod kernels;` and `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))` in the program have the kernels for
-    /// launches and their PTX.
-    pub fn module(file: impl Into<PathBuf>) -> Self {
-        Self {
-            is_module: true,
-            ..Self::new(file)
-        }
-    }
-
     /// The oldest architecture that the PTX has to run on: an [`Arch`], or Rust-CUDA's name of
     /// one.
     ///
@@ -248,13 +225,15 @@ impl CudaBuilder {
             .compiler
             .clone()
             .map_or_else(DeviceCompiler::discover, Ok)?;
-        let kernels = KernelCrate::read(&self.folder()?.folder)?;
-        let sources = self.sources()?;
+        let written = self.folder()?;
+        let kernels = KernelCrate::read(&written.folder)?;
+        let sources = self.source_hash()?;
         // The flags differ from architecture to architecture, and with them all of `core`.
-        let folder = self
-            .target_dir
-            .clone()
-            .unwrap_or_else(|| kernels.target_directory.join("cuda-builder"));
+        let folder = self.target_dir.clone().unwrap_or_else(|| {
+            let target = written.target_directory.as_ref();
+            let target = target.unwrap_or(&kernels.target_directory);
+            target.join("cuda-builder")
+        });
         // Absolute, since cargo runs in the folder of the kernel crate.
         let target_dir = std::path::absolute(&folder)
             .map_err(BuildError::io("find", &folder))?
@@ -316,31 +295,6 @@ impl CudaBuilder {
         let default = arch.default_ptx_version();
         self.options.ptx_version.unwrap_or(default)
     }
-
-    /// The folder of the kernel crate. That of a module is written.
-    fn folder(&self) -> Result<ModuleCrate, BuildError> {
-        if self.is_module {
-            return module::write(&self.kernel_crate);
-        }
-        Ok(ModuleCrate {
-            folder: self.kernel_crate.clone(),
-            originals: BTreeMap::new(),
-        })
-    }
-
-    /// The sources, with the options in their hash.
-    pub(crate) fn sources(&self) -> Result<Sources, BuildError> {
-        let ModuleCrate { folder, originals } = self.folder()?;
-        let mut sources = sources::source_hash(&folder)?;
-        if self.is_module {
-            let files = sources.files.iter();
-            sources.files = files
-                .filter_map(|file| originals.get(file).cloned())
-                .collect();
-        }
-        sources.hash = self.options.hash_with(sources.hash);
-        Ok(sources)
-    }
 }
 
 /// The steps of one build.
@@ -367,8 +321,11 @@ impl Steps<'_> {
     }
 
     fn file(&self, extension: &str) -> PathBuf {
-        self.output_dir
-            .join(format!("{}.{extension}", self.kernels.library))
+        // The modules of a package share the folder.
+        let of_module = self.kernels.folder.file_name();
+        let of_module = of_module.filter(|_| self.builder.is_module);
+        let name = of_module.map_or(self.kernels.library.as_str().into(), OsStr::to_string_lossy);
+        self.output_dir.join(format!("{name}.{extension}"))
     }
 
     /// cargo's own target folder. cargo has to create it: it cleans no folder of others.

@@ -83,7 +83,7 @@ impl CheckedIn {
     pub fn provide(self) -> Result<Provided, BuildError> {
         self.builder.options.check()?;
         let arch = Arch::try_from(self.builder.arch)?;
-        let sources = self.builder.sources()?;
+        let sources = self.builder.source_hash()?;
         let record_path = self.folder.join("record.toml");
         let record = Record::load(&record_path)?;
         let ptx_path = self.folder.join(ptx_file_name(&self.name, arch));

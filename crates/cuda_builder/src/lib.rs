@@ -1,9 +1,10 @@
-//! Compiles a Rust kernel crate to PTX, without a CUDA toolkit.
+//! Compiles kernels in Rust to PTX, without a CUDA toolkit.
 //!
-//! A kernel crate is a `no_std` library whose kernels are marked `#[kernel]` (from `cuda_std`).
-//! [`CudaBuilder`] compiles it with rustc's own `nvptx64-nvidia-cuda` target, puts into the IR what
-//! rustc cannot say (shared memory, convergence, launch bounds, the scope of atomics, where
-//! pointers in structs point), and lets LLVM make PTX of it.
+//! Kernels are functions that are marked `#[kernel]` (from `cuda_std`), in a module of a package or in
+//! a kernel crate, a `no_std` library. [`CudaBuilder`] compiles them with rustc's own
+//! `nvptx64-nvidia-cuda` target, puts into the IR what rustc cannot say (shared memory, convergence,
+//! launch bounds, the scope of atomics, where pointers in structs point), and lets LLVM make PTX of
+//! it.
 //!
 //! # What it needs
 //!
@@ -22,10 +23,12 @@
 //! use cuda_builder::{Arch, CudaBuilder};
 //!
 //! // In the `main` of build.rs:
-//! CudaBuilder::new("../kernels").arch(Arch::Sm70).build_script("kernels.ptx");
+//! CudaBuilder::module("src/kernels.rs").arch(Arch::Sm70).build_script("kernels.ptx");
 //! ```
 //!
-//! and in the crate, `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`.
+//! and in the crate, `mod kernels;` and
+//! `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`. For a kernel crate in
+//! the folder `kernels`, write `CudaBuilder::new("kernels")`.
 //!
 //! # PTX that is checked in
 //!

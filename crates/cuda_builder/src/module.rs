@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::BuildError;
 use crate::builder::write_if_changed;
-use crate::sources::{self, Dependency, Package, is_source};
+use crate::sources::{self, Dependency, Package, Sources, is_source};
+use crate::{BuildError, CudaBuilder};
 
 /// The first line of the manifests that are written.
 pub(crate) const HEADER: &str =
@@ -18,12 +18,78 @@ const PREFIX: &str = "gridstride_";
 /// What every kernel needs.
 const CUDA_STD: &str = "gridstride_cuda_std";
 
+impl CudaBuilder {
+    /// A builder for the kernels in a module of this package, for [`Arch::Sm70`](crate::Arch::Sm70): the module is part of
+    /// the program on the host, and a crate of its own for the GPU.
+    ///
+    /// The builder copies the file, and everything in the folder of its submodules, into a `no_std` crate in the target folder,
+    /// and compiles that crate. Of the package's dependencies, the crate has `cuda_std` and those whose paths occur in the
+    /// source, such as `libm::` or `use libm`, with the same features and the versions of Cargo.lock. It has none of the
+    /// package's own features. Paths that begin with `crate` have to lead into the module. Messages of the compiler name the
+    /// lines of the original file. [`locked`](Self::locked) has no effect.
+    ///
+    /// ```no_run
+    /// // In the `main` of build.rs:
+    /// cuda_builder::CudaBuilder::module("src/kernels.rs").build_script("kernels.ptx");
+    /// ```
+    ///
+    /// The program declares `mod kernels;`, launches `kernels::NAME`, and takes the PTX by
+    /// `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))`.
+    pub fn module(file: impl Into<PathBuf>) -> Self {
+        let mut builder = Self::new(file);
+        builder.is_module = true;
+        builder
+    }
+
+    /// Returns the files that the PTX comes from, and their hash, as [`Record`](crate::Record) has it: the hash of
+    /// [`source_hash`](crate::source_hash) together with the options that change the PTX. Compiles nothing.
+    ///
+    /// The hash of a [`module`](Self::module) does not depend on where the package and its dependencies are. It covers the
+    /// name and the edition of the package, the names, versions and features of the dependencies that the module uses, and
+    /// the sources of those that have a path.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file cannot be read or the crate
+    /// of a module cannot be written, [`BuildError::Module`] if the file cannot be a module of kernels.
+    pub fn source_hash(&self) -> Result<Sources, BuildError> {
+        let ModuleCrate {
+            folder, originals, ..
+        } = self.folder()?;
+        let mut sources = sources::source_hash(&folder)?;
+        if self.is_module {
+            // A file of the crate without an original was made from nothing but the module's path.
+            let original = |file: PathBuf| match file.starts_with(&folder) {
+                true => originals.get(&file).cloned(),
+                false => Some(file),
+            };
+            sources.files = sources.files.into_iter().filter_map(original).collect();
+        }
+        sources.hash = self.options.hash_with(sources.hash);
+        Ok(sources)
+    }
+
+    /// Returns the folder of the kernel crate, which is written for a module.
+    pub(crate) fn folder(&self) -> Result<ModuleCrate, BuildError> {
+        if self.is_module {
+            return write(&self.kernel_crate);
+        }
+        Ok(ModuleCrate {
+            folder: self.kernel_crate.clone(),
+            originals: BTreeMap::new(),
+            target_directory: None,
+        })
+    }
+}
+
 /// A crate that was written for a module.
 pub(crate) struct ModuleCrate {
     /// Its folder.
     pub(crate) folder: PathBuf,
     /// For each of its files that has one, the file in the package.
     pub(crate) originals: BTreeMap<PathBuf, PathBuf>,
+    /// The target folder of the package that has the module, so that its modules share what is compiled.
+    pub(crate) target_directory: Option<PathBuf>,
 }
 
 /// Writes the crate for a module's file, into the target folder of its workspace.
@@ -50,7 +116,7 @@ pub(crate) fn write(file: &Path) -> Result<ModuleCrate, BuildError> {
     let folder = workspace
         .target_directory
         .join("cuda-builder/modules")
-        .join(format!("{}-{}", package.name, path.join("-")));
+        .join(folder_name(&package.name, &path, root));
     fs::create_dir_all(&folder).map_err(BuildError::io("create", &folder))?;
     // As cargo names it.
     let folder = folder
@@ -90,7 +156,11 @@ pub(crate) fn write(file: &Path) -> Result<ModuleCrate, BuildError> {
     take_versions(&lock, &folder.join("Cargo.lock"))?;
     originals.insert(folder.join("Cargo.lock"), lock);
     originals.insert(folder.join("Cargo.toml"), manifest.clone());
-    Ok(ModuleCrate { folder, originals })
+    Ok(ModuleCrate {
+        folder,
+        originals,
+        target_directory: Some(workspace.target_directory),
+    })
 }
 
 /// The names of the modules from the crate's root on: of `src/gpu/kernels.rs` `gpu` and `kernels`.
@@ -105,7 +175,12 @@ fn module_path(below: &Path) -> Option<Vec<String>> {
         names.pop();
     }
     let is_root = |name: &String| name == "lib" || name == "main";
-    (!names.is_empty() && !(names.len() == 1 && is_root(&names[0]))).then_some(names)
+    let is_module = match &names[..] {
+        [] => false,
+        [name] => !is_root(name),
+        _ => true,
+    };
+    is_module.then_some(names)
 }
 
 /// The module's file, and all in the folder of its own modules.
@@ -127,6 +202,12 @@ fn files(file: &Path) -> Result<Vec<PathBuf>, BuildError> {
         }
     }
     Ok(files)
+}
+
+/// Packages of one name can share a target folder, so the name depends on where the package is.
+fn folder_name(package: &str, path: &[String], root: &Path) -> String {
+    let hash = sources::text_hash(&root.to_string_lossy());
+    format!("{package}-{}-{}", path.join("-"), &hash[..8])
 }
 
 fn library_text(path: &[String]) -> String {
@@ -180,22 +261,15 @@ impl Dependency {
         self.rename.as_ref().unwrap_or(&self.name)
     }
 
-    /// Whether the kernels use it, as far as the words of their source tell.
+    /// Whether the kernels use it, as far as the paths in their source tell.
     fn is_named_in(&self, text: &str) -> bool {
         let key = self.key().replace('-', "_");
-        let library = self.name.strip_prefix(PREFIX).map(str::to_owned);
-        let is_word = |name: &str| {
-            let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-            text.match_indices(name).any(|(at, _)| {
-                let (before, behind) = (&text[..at], &text[at + name.len()..]);
-                !is_part(before.chars().next_back()) && !is_part(behind.chars().next())
-            })
-        };
+        let library = self.name.strip_prefix(PREFIX);
         self.kind.is_none()
             && self.is_for_gpu()
             && (self.name == CUDA_STD
-                || is_word(&key)
-                || library.is_some_and(|name| is_word(&name)))
+                || is_crate_in(&key, text)
+                || library.is_some_and(|name| is_crate_in(&name.replace('-', "_"), text)))
     }
 
     /// What a manifest says of it.
@@ -234,10 +308,34 @@ impl Dependency {
     }
 }
 
+/// Whether a name is that of a crate in a source text: it begins a path, or follows `use` or `crate`. Variables, and words
+/// in comments, may have the names of crates.
+fn is_crate_in(name: &str, text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut code = text.lines().map(|line| match line.split_once("//") {
+        // A string may have slashes.
+        Some((code, _)) if !code.contains('"') => code,
+        _ => line,
+    });
+    code.any(|line| {
+        line.match_indices(name).any(|(at, _)| {
+            let (before, behind) = (&line[..at], &line[at + name.len()..]);
+            let root = before.strip_suffix("::").unwrap_or(before);
+            let is_inside = root.len() < before.len() && root.ends_with(is_part);
+            if is_inside || before.ends_with(is_part) || behind.starts_with(is_part) {
+                return false;
+            }
+            let last_word = root.trim_end().rsplit(|c| !is_part(c)).next();
+            behind.trim_start().starts_with("::") || matches!(last_word, Some("use" | "crate"))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A package `app` with kernels in a module, and two packages that it depends on.
     fn package(root: &Path) -> PathBuf {
         let app = root.join("app");
         let manifest = "[package]\nname = \"app\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\
@@ -343,8 +441,67 @@ mod tests {
         assert_eq!(git.facts(), facts);
         let registry = dependency("registry+https://github.com/rust-lang/crates.io-index");
         assert_eq!(registry.facts()[1], ("version", "\"^1.2\"".to_owned()));
-        assert!(
-            git.is_named_in("use some_crate::f;") && !git.is_named_in("awesome_crate some_crates")
+        assert!(git.is_named_in("use some_crate::f;"));
+    }
+
+    #[test]
+    fn crates_are_named_by_paths() {
+        for code in [
+            "use half::f16;",
+            "use half as h;",
+            "extern crate half;",
+            "let x = half::f16::ZERO;",
+            "let x: &[::half::f16] = \"//\"; // half",
+            "use {libm::sin, half::f16};",
+            "half ::f16",
+        ] {
+            assert!(is_crate_in("half", code), "{code}");
+        }
+        for code in [
+            "let mut half = BLOCK / 2; // half::f16",
+            "/// See `half::f16`.",
+            "use cuda_std::half::f16;",
+            "half_::f16; a_half::f16; halfs::f16",
+            "pub(crate) half: f32,",
+            "crate::half::f16",
+        ] {
+            assert!(!is_crate_in("half", code), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_hash_is_of_contents_not_of_places() {
+        let roots = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [one, two] = roots.each_ref().map(|root| package(root.path()));
+        let sources = |app: &Path| {
+            let file = app.join("src/gpu/kernels.rs");
+            CudaBuilder::module(file).source_hash().unwrap()
+        };
+        let first = sources(&one);
+        assert_eq!(first.hash, sources(&two).hash);
+        let helper = two.parent().unwrap().join("helper");
+        let library = helper.join("src/lib.rs").canonicalize().unwrap();
+        assert!(sources(&two).files.contains(&library));
+
+        let manifest = fs::read_to_string(two.join("Cargo.toml")).unwrap();
+        let moved = manifest.replace("../helper", "../elsewhere/helper");
+        fs::create_dir(roots[1].path().join("elsewhere")).unwrap();
+        fs::rename(&helper, roots[1].path().join("elsewhere/helper")).unwrap();
+        fs::write(two.join("Cargo.toml"), &moved).unwrap();
+        assert_eq!(first.hash, sources(&two).hash);
+        let other = moved.replace("default-features = false", "default-features = true");
+        fs::write(two.join("Cargo.toml"), other).unwrap();
+        assert_ne!(first.hash, sources(&two).hash, "features count");
+        fs::write(two.join("Cargo.toml"), moved).unwrap();
+
+        let library = roots[1].path().join("elsewhere/helper/src/lib.rs");
+        fs::write(library, "// changed").unwrap();
+        assert_ne!(
+            first.hash,
+            sources(&two).hash,
+            "a dependency's source counts"
         );
+        fs::write(one.join("src/gpu/kernels/parts.rs"), "// changed").unwrap();
+        assert_ne!(first.hash, sources(&one).hash, "the module's source counts");
     }
 }

@@ -48,7 +48,7 @@ pub struct Record {
 /// The record of a kernel crate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrateRecord {
-    /// The hash of the sources, see [`source_hash`](crate::source_hash).
+    /// The hash of the sources, see [`CudaBuilder::source_hash`](crate::CudaBuilder::source_hash).
     pub sources: String,
     /// The rustc.
     pub compiler: String,

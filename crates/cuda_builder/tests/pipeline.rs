@@ -401,11 +401,11 @@ fn a_module_has_kernels() {
     };
     let (folder, file) = package_with_kernels();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("module");
-    let build = || {
-        let builder = CudaBuilder::module(&file).compiler(compiler.clone());
+    let build = |file: &Path| {
+        let builder = CudaBuilder::module(file).compiler(compiler.clone());
         builder.target_dir(&target).build()
     };
-    let built = build().unwrap();
+    let built = build(&file).unwrap();
     assert_eq!(built.summary.entries, ["twice"]);
     assert!(
         built.ptx.starts_with("// The kernels of app for sm_70"),
@@ -425,9 +425,18 @@ fn a_module_has_kernels() {
         "{files:?}"
     );
 
-    // A mistake is shown with its place in the package.
+    // Another module of the package has its own PTX.
     let text = fs::read_to_string(&file).unwrap();
+    let other = folder.path().join("src/others.rs");
+    let others = text.replace("mod parts;", "").replace("parts::of", "");
+    fs::write(&other, others.replace("fn twice", "fn copy")).unwrap();
+    let other = build(&other).unwrap();
+    assert_eq!(other.summary.entries, ["copy"]);
+    assert_eq!(fs::read_to_string(&built).unwrap(), built.ptx);
+    assert_eq!(fs::read_to_string(&other).unwrap(), other.ptx);
+
+    // A mistake is shown with its place in the package.
     fs::write(&file, text.replace("parts::of", "parts::off")).unwrap();
-    let message = build().unwrap_err().to_string();
+    let message = build(&file).unwrap_err().to_string();
     assert!(message.contains("src/kernels.rs:9:"), "{message}");
 }

@@ -12,11 +12,12 @@ const BESIDE: &str = "../gridstride";
 
 /// The names and texts of the template's files. Cargo would take files called `Cargo.toml` for packages of this
 /// repository, and git would follow a `.gitignore`, so these have other names in the repository.
-pub(crate) const TEMPLATE: [(&str, &str); 10] = [
+pub(crate) const TEMPLATE: [(&str, &str); 9] = [
     (".gitignore", include_str!("../template/gitignore")),
     ("Cargo.toml", include_str!("../template/manifest.toml")),
     ("README.md", include_str!("../template/README.md")),
     ("build.rs", include_str!("../template/build.rs")),
+    ("src/kernels.rs", include_str!("../template/src/kernels.rs")),
     ("src/lib.rs", include_str!("../template/src/lib.rs")),
     (
         "tests/row_sums.rs",
@@ -29,14 +30,6 @@ pub(crate) const TEMPLATE: [(&str, &str); 10] = [
     (
         "benches/row_sums.rs",
         include_str!("../template/benches/row_sums.rs"),
-    ),
-    (
-        "kernels/Cargo.toml",
-        include_str!("../template/kernels/manifest.toml"),
-    ),
-    (
-        "kernels/src/lib.rs",
-        include_str!("../template/kernels/src/lib.rs"),
     ),
 ];
 
@@ -85,9 +78,7 @@ impl Checkout {
             Checkout::Beside => text.to_owned(),
             Checkout::At(root) => {
                 let root = root.to_string_lossy();
-                // The root comes last, since it may have the name of the folder in it.
-                text.replace(&format!("../{BESIDE}"), BESIDE)
-                    .replace(BESIDE, &root)
+                text.replace(BESIDE, &root)
             }
         }
     }
@@ -165,10 +156,10 @@ mod tests {
         }
         let manifest = &files
             .iter()
-            .find(|(name, _)| name == "kernels/Cargo.toml")
+            .find(|(name, _)| name == "Cargo.toml")
             .unwrap()
             .1;
-        assert!(manifest.contains("name = \"blur_kernels\""), "{manifest}");
+        assert!(manifest.contains("name = \"blur\""), "{manifest}");
         assert!(files.iter().any(|(name, _)| name == "tests/blur.rs"));
     }
 
@@ -184,15 +175,6 @@ mod tests {
                 assert!(text.contains("path = \"/opt/gs/crates/"), "{name}: {text}");
             }
         }
-    }
-
-    #[test]
-    fn a_root_may_contain_the_path_of_the_template() {
-        let root = Checkout::At("/opt/blur/../gridstride".into());
-        assert_eq!(
-            root.put("path = \"../../gridstride/crates/simt\""),
-            "path = \"/opt/blur/../gridstride/crates/simt\""
-        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes new kernel crates: what `gridstride new` and `cargo xtask new-kernel` have in common. And lists the kernels
+//! Writes new crates with a kernel: what `gridstride new` and `cargo xtask new-kernel` have in common. And lists the kernels
 //! of a checkout.
 //!
 //! The folder `template` has the crate `row_sums` that `docs/guide/your-own-kernels.md` explains, and `cargo xtask
@@ -75,7 +75,7 @@ fn format(folder: &Path, files: &[String]) {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The name does not fit a crate.
-    #[error("`{name}` cannot be the name of a kernel crate: {reason}")]
+    #[error("`{name}` cannot be the name of a crate with a kernel: {reason}")]
     Name {
         /// The name.
         name: String,

@@ -1,4 +1,4 @@
-//! Writes a new kernel crate, as `gridstride new` does, without compiling the program `gridstride`:
+//! Writes a new crate with a kernel, as `gridstride new` does, without compiling the program `gridstride`:
 //! `cargo run -p gridstride_new_kernel -- NAME`.
 
 #![forbid(unsafe_code)]
@@ -12,8 +12,8 @@ const USAGE: &str = "\
 Usage: gridstride_new_kernel NAME
 
 Writes a crate with a GPU kernel into the new folder NAME, such as blur: the
-kernel crate and its build script, a launch, tests on the CPU and in the
-simulator, an example and a benchmark.";
+module of the kernel and a build script that compiles it, a launch, tests on the
+CPU and in the simulator, an example and a benchmark.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

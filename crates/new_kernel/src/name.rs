@@ -1,4 +1,4 @@
-//! Names of kernel crates.
+//! Names of crates with a kernel.
 
 use crate::Error;
 use crate::files::TEMPLATE;
@@ -87,6 +87,7 @@ mod tests {
             ("gridstride", "uses this word"),
             ("gridstride_simt", "packages of gridstride"),
             ("cuda_std", "uses this word"),
+            ("kernels", "uses this word"),
             ("matrix", "uses this word"),
             ("main", "uses this word"),
         ] {

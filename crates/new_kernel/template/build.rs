@@ -3,7 +3,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "cuda")]
-    cuda_builder::CudaBuilder::new("kernels")
+    cuda_builder::CudaBuilder::module("src/kernels.rs")
         .arch(cuda_builder::Arch::Sm70)
         .build_script("row_sums.ptx");
 }

@@ -105,9 +105,12 @@ fn changes(root: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
     let feature = name.replace('_', "-");
     let taken = [format!("\n{name} = "), format!("\n{feature} = ")];
     let of_crate = files(name, &Checkout::Beside).into_iter();
-    // The kernel is that of a crate outside of the repository.
-    let kernel = of_crate.filter(|(file, _)| file == "kernels/src/lib.rs");
-    let kernel = kernel.map(|(_, text)| (format!("kernels-gpu/{name}/src/lib.rs"), text));
+    // The kernel is that of a crate outside of the repository, where it is in a module.
+    let kernel = of_crate.filter(|(file, _)| file == "src/kernels.rs");
+    let kernel = kernel.map(|(_, text)| {
+        let text = text.replacen("\n\n", "\n#![no_std]\n\n", 1);
+        (format!("kernels-gpu/{name}/src/lib.rs"), text)
+    });
     let renamed = |text: &str| {
         let text = text.replace("row_sums", name);
         text.replace("FEATURE", &feature)
@@ -167,6 +170,10 @@ mod tests {
         let package = &manifest["dev-dependencies"]["gridstride"];
         assert_eq!(list(&package["features"]), ["blur-2d", "simulator"]);
         for (file, part) in [
+            (
+                "kernels-gpu/blur_2d/src/lib.rs",
+                "//! The kernel of `blur_2d`.\n#![no_std]\n\nuse ",
+            ),
             ("kernels-gpu/blur_2d/src/lib.rs", "pub unsafe fn blur_2d("),
             ("crates/blur_2d/src/gpu/mod.rs", "&blur_2d_kernels::blur_2d"),
             ("crates/blur_2d/tests/blur_2d/main.rs", "blur_2d(&two"),

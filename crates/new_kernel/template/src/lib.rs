@@ -1,5 +1,7 @@
 //! Sums of the rows of a matrix.
 
+pub mod kernels;
+
 use gridstride::device::{DeviceKind, Image, LaunchConfig, Module};
 use gridstride::{Device, Error, Result};
 use ndarray::{Array1, ArrayView2, Axis};
@@ -35,10 +37,10 @@ pub fn row_sums(device: &Device, matrix: ArrayView2<f32>) -> Result<Array1<f32>>
     // `upload` copies a view of any layout to a contiguous row-major array.
     let on_device = device.upload(&matrix)?;
     let mut sums = device.alloc::<f32>(rows)?;
-    let config = LaunchConfig::new(blocks, row_sums_kernels::BLOCK);
+    let config = LaunchConfig::new(blocks, kernels::BLOCK);
     let arguments = (on_device.buffer().slice(), columns, sums.slice_mut());
     // SAFETY: for each block, the matrix has `columns` elements and `sums` has one. Both are freed, or read, after the
     // kernel has run.
-    unsafe { device.launch(&KERNELS, &row_sums_kernels::row_sums, config, arguments)? };
+    unsafe { device.launch(&KERNELS, &kernels::row_sums, config, arguments)? };
     Ok(Array1::from(sums.to_vec()?))
 }

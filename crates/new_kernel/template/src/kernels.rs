@@ -1,5 +1,4 @@
 //! The kernel of `row_sums`.
-#![no_std]
 
 use cuda_std::prelude::*;
 
