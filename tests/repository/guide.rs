@@ -274,7 +274,7 @@ unsafe fn panics(length: usize) {
 }
 
 /// The messages of the race detector. Its own tests see that it gives them: these are without it.
-fn of_races() -> [String; 5] {
+fn of_races() -> [String; 6] {
     let access = |block: u32, thread: u32, kind| RaceAccess {
         block: Dim3 {
             x: block,
