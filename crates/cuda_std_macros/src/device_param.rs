@@ -13,6 +13,7 @@ pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     check(input)?;
     let name = &input.ident;
     let mut generics = bounded(&input.generics);
+    let mut fields = Vec::new();
     if let Data::Struct(data) = &input.data {
         let predicates = &mut generics.make_where_clause().predicates;
         for field in &data.fields {
@@ -21,11 +22,23 @@ pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
             let predicate = quote_spanned!(field.span()=> #ty: ::cuda_std::DeviceParam);
             predicates.push(parse_quote!(#predicate));
         }
+        let members = data.fields.members();
+        fields.extend(
+            members.map(
+                |member| quote!(::cuda_std::DeviceParam::visit_addresses(&self.#member, visit);),
+            ),
+        );
     }
     let (parameters, arguments, conditions) = generics.split_for_impl();
     Ok(quote! {
         // SAFETY: `repr(C)` with fields that may all be parameters, or an enum that is an integer.
-        unsafe impl #parameters ::cuda_std::DeviceParam for #name #arguments #conditions {}
+        unsafe impl #parameters ::cuda_std::DeviceParam for #name #arguments #conditions {
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[allow(unused_variables)]
+            fn visit_addresses(&self, visit: &mut dyn FnMut(usize)) {
+                #(#fields)*
+            }
+        }
     })
 }
 
@@ -163,8 +176,10 @@ mod tests {
         let expected = quote! {
             unsafe impl<'a, T: Send + ::core::marker::Copy + 'static, const N: usize>
                 ::cuda_std::DeviceParam for S<'a, T, N>
-            where T: ::cuda_std::DeviceParam, &'a [T; N]: ::cuda_std::DeviceParam {}
+            where T: ::cuda_std::DeviceParam, &'a [T; N]: ::cuda_std::DeviceParam
         };
-        assert_eq!(tokens.to_string(), expected.to_string());
+        assert!(tokens.to_string().starts_with(&expected.to_string()));
+        let visits = quote!(::cuda_std::DeviceParam::visit_addresses(&self.1, visit));
+        assert!(tokens.to_string().contains(&visits.to_string()));
     }
 }
