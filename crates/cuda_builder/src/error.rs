@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::memory::{MORE_PARAMETERS, PARAMETER_LIMITS};
+use crate::limits::{MORE_PARAMETERS, PARAMETER_LIMITS};
 use crate::tested::{Rejected, TESTED, is_tested};
 use crate::{Arch, NvvmArch, PtxVersion};
 

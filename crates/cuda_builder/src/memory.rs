@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::limits::{MORE_PARAMETERS, PARAMETER_LIMITS};
 use crate::ptx::{function_name, is_symbol};
 use crate::{BuildError, PtxVersion};
 
@@ -14,10 +15,6 @@ use crate::{BuildError, PtxVersion};
 const SHARED_LIMIT: usize = 48 << 10;
 /// Bytes of statics that a PTX can have in constant memory.
 const CONSTANT_LIMIT: usize = 64 << 10;
-/// The first version with more parameters, and the bytes of parameters that a kernel can have before
-/// that version and from it on. (PTX ISA, "Kernel Function Parameter Attributes".)
-pub(crate) const MORE_PARAMETERS: PtxVersion = PtxVersion::new(8, 1);
-pub(crate) const PARAMETER_LIMITS: [usize; 2] = [4352, 32_764];
 /// The number of statics that an error names.
 const NAMED: usize = 4;
 
