@@ -1,10 +1,10 @@
 //! Compiles kernels in Rust to PTX, without a CUDA toolkit.
 //!
-//! Kernels are functions that are marked `#[kernel]` (from `cuda_std`), in a module of a package or in
-//! a kernel crate, a `no_std` library. [`CudaBuilder`] compiles them with rustc's own
-//! `nvptx64-nvidia-cuda` target, puts into the IR what rustc cannot say (shared memory, convergence,
-//! launch bounds, the scope of atomics, where pointers in structs point), and lets LLVM make PTX of
-//! it.
+//! Kernels are functions that are marked `#[kernel]` (from `cuda_std`), in a module of a package or
+//! in a kernel crate, a `no_std` library. [`CudaBuilder`] compiles them with rustc's own
+//! `nvptx64-nvidia-cuda` target, puts into the IR what rustc cannot say (shared memory,
+//! convergence, launch bounds, the scope of atomics, where pointers in structs point), and lets
+//! LLVM make PTX of it.
 //!
 //! # What it needs
 //!
@@ -27,8 +27,8 @@
 //! ```
 //!
 //! and in the crate, `mod kernels;` and
-//! `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`. For a kernel crate in
-//! the folder `kernels`, write `CudaBuilder::new("kernels")`.
+//! `static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));`. For a kernel crate
+//! in the folder `kernels`, write `CudaBuilder::new("kernels")`.
 //!
 //! # PTX that is checked in
 //!

@@ -1,16 +1,13 @@
-//! Kernels in a module of a package that is not a kernel crate: a crate that has this module alone is written, and compiled.
+//! Kernels in a module of a package that is not a kernel crate: a crate that has this module alone
+//! is written, and compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::builder::write_if_changed;
-use crate::sources::{self, Dependency, Package, Sources, is_source};
+use crate::sources::{self, Dependency, MODULE_HEADER, Package, Sources, is_source};
 use crate::{BuildError, CudaBuilder};
-
-/// The first line of the manifests that are written.
-pub(crate) const HEADER: &str =
-    "# Written by cuda_builder for the kernels in a module. Do not edit.";
 
 /// The prefix of packages whose library has the rest of the name.
 const PREFIX: &str = "gridstride_";
@@ -19,14 +16,16 @@ const PREFIX: &str = "gridstride_";
 const CUDA_STD: &str = "gridstride_cuda_std";
 
 impl CudaBuilder {
-    /// A builder for the kernels in a module of this package, for [`Arch::Sm70`](crate::Arch::Sm70): the module is part of
-    /// the program on the host, and a crate of its own for the GPU.
+    /// A builder for the kernels in a module of this package, for
+    /// [`Arch::Sm70`](crate::Arch::Sm70): the module is part of the program on the host, and a
+    /// crate of its own for the GPU.
     ///
-    /// The builder copies the file, and everything in the folder of its submodules, into a `no_std` crate in the target folder,
-    /// and compiles that crate. Of the package's dependencies, the crate has `cuda_std` and those whose paths occur in the
-    /// source, such as `libm::` or `use libm`, with the same features and the versions of Cargo.lock. It has none of the
-    /// package's own features. Paths that begin with `crate` have to lead into the module. Messages of the compiler name the
-    /// lines of the original file. [`locked`](Self::locked) has no effect.
+    /// The builder copies the file, and everything in the folder of its submodules, into a `no_std`
+    /// crate in the target folder, and compiles that crate. Of the package's dependencies, the
+    /// crate has `cuda_std` and those whose paths occur in the source, such as `libm::erf`, with the
+    /// same features and the versions of Cargo.lock. It has none of the package's
+    /// own features. Paths that begin with `crate` have to lead into the module. Messages of the
+    /// compiler name the lines of the original file. [`locked`](Self::locked) has no effect.
     ///
     /// ```no_run
     /// // In the `main` of build.rs:
@@ -41,17 +40,20 @@ impl CudaBuilder {
         builder
     }
 
-    /// Returns the files that the PTX comes from, and their hash, as [`Record`](crate::Record) has it: the hash of
-    /// [`source_hash`](crate::source_hash) together with the options that change the PTX. Compiles nothing.
+    /// Returns the files that the PTX comes from, and their hash, as [`Record`](crate::Record) has
+    /// it: the hash of [`source_hash`](crate::source_hash) together with the options that change
+    /// the PTX. Compiles nothing.
     ///
-    /// The hash of a [`module`](Self::module) does not depend on where the package and its dependencies are. It covers the
-    /// name and the edition of the package, the names, versions and features of the dependencies that the module uses, and
-    /// the sources of those that have a path.
+    /// The hash of a [`module`](Self::module) does not depend on where the package and its
+    /// dependencies are. It covers the name and the edition of the package, the names, versions and
+    /// features of the dependencies that the module uses, and the sources of those that have a
+    /// path.
     ///
     /// # Errors
     ///
-    /// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file cannot be read or the crate
-    /// of a module cannot be written, [`BuildError::Module`] if the file cannot be a module of kernels.
+    /// [`BuildError::Manifest`] if cargo cannot describe a crate, [`BuildError::Io`] if a file
+    /// cannot be read or the crate of a module cannot be written, [`BuildError::Module`] if the
+    /// file cannot be a module of kernels.
     pub fn source_hash(&self) -> Result<Sources, BuildError> {
         let ModuleCrate {
             folder, originals, ..
@@ -88,7 +90,8 @@ pub(crate) struct ModuleCrate {
     pub(crate) folder: PathBuf,
     /// For each of its files that has one, the file in the package.
     pub(crate) originals: BTreeMap<PathBuf, PathBuf>,
-    /// The target folder of the package that has the module, so that its modules share what is compiled.
+    /// The target folder of the package that has the module, so that its modules share what is
+    /// compiled.
     pub(crate) target_directory: Option<PathBuf>,
 }
 
@@ -221,7 +224,7 @@ fn library_text(path: &[String]) -> String {
 /// A line for each fact, so that hashes can leave out the places of packages.
 fn manifest_text(package: &Package, dependencies: &[&Dependency]) -> String {
     let mut text = format!(
-        "{HEADER}\n[package]\nname = {:?}\nversion = \"0.0.0\"\nedition = {:?}\npublish = false\n\n[workspace]\n",
+        "{MODULE_HEADER}\n[package]\nname = {:?}\nversion = \"0.0.0\"\nedition = {:?}\npublish = false\n\n[workspace]\n",
         package.name, package.edition
     );
     for dependency in dependencies {
@@ -246,7 +249,8 @@ fn remove_others(folder: &Path, kept: &BTreeSet<&PathBuf>) -> Result<(), BuildEr
     Ok(())
 }
 
-/// Takes the versions of the package's dependencies. cargo removes from the copy what the module does not need.
+/// Takes the versions of the package's dependencies. cargo removes from the copy what the module
+/// does not need.
 fn take_versions(lock: &Path, copy: &Path) -> Result<(), BuildError> {
     let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     if lock.is_file() && modified(copy) < modified(lock) {
@@ -308,8 +312,8 @@ impl Dependency {
     }
 }
 
-/// Whether a name is that of a crate in a source text: it begins a path, or follows `use` or `crate`. Variables, and words
-/// in comments, may have the names of crates.
+/// Whether a name is that of a crate in a source text: it begins a path, or follows `use` or
+/// `crate`. Variables, and words in comments, may have the names of crates.
 fn is_crate_in(name: &str, text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut code = text.lines().map(|line| match line.split_once("//") {

@@ -10,7 +10,7 @@ use cargo_platform::{Cfg, Platform};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Arch, BuildError, TARGET, environment, module};
+use crate::{Arch, BuildError, TARGET, environment};
 
 /// The builder's own sources that decide what the PTX looks like.
 const RECIPE: &[(&str, &str)] = &[
@@ -30,6 +30,10 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/wide_floats.rs", include_str!("ir/wide_floats.rs")),
     ("signed.rs", include_str!("signed.rs")),
 ];
+
+/// The first line of the manifests that are written for modules.
+pub(crate) const MODULE_HEADER: &str =
+    "# Written by cuda_builder for the kernels in a module. Do not edit.";
 
 /// The values of `#[cfg(…)]` on the GPU's target. They decide which dependencies belong to a
 /// kernel crate.
@@ -172,7 +176,7 @@ pub fn source_hash(folder: &Path) -> Result<Sources, BuildError> {
 
 /// A manifest that was written for a module, without the places of the packages that it names. Other files as they are.
 fn without_places(contents: Vec<u8>) -> Vec<u8> {
-    if !contents.starts_with(module::HEADER.as_bytes()) {
+    if !contents.starts_with(MODULE_HEADER.as_bytes()) {
         return contents;
     }
     let lines = contents.split_inclusive(|byte| *byte == b'\n');
