@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use crate::narrow_negation;
 use crate::options::{self, EmitOption, Options};
 use crate::ptx::PtxSummary;
 use crate::ptxas::{Ptxas, Resources};
-use crate::signed;
 use crate::sources::{KernelCrate, Sources};
 use crate::{
     Arch, BuildError, DeviceCompiler, NvvmArch, PtxVersion, TARGET, complaints, environment, ir,
@@ -227,7 +227,7 @@ impl CudaBuilder {
             .map_or_else(DeviceCompiler::discover, Ok)?;
         let written = self.folder()?;
         let kernels = KernelCrate::read(&written.folder)?;
-        let sources = self.source_hash()?;
+        let sources = self.source_hash_in(&written)?;
         // The flags differ from architecture to architecture, and with them all of `core`.
         let folder = self.target_dir.clone().unwrap_or_else(|| {
             let target = written.target_directory.as_ref();
@@ -531,7 +531,7 @@ impl Steps<'_> {
             .arg(&ptx);
         self.run_llvm(llc)?;
         let text = fs::read_to_string(&ptx).map_err(BuildError::io("read", &ptx))?;
-        let text = signed::without_narrow_negation(&text);
+        let text = narrow_negation::replaced(&text);
         // LLVM only warns of a version or an architecture that it does not know, and takes another.
         let wanted = [
             format!(".version {version}"),

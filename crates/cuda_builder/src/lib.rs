@@ -48,6 +48,7 @@ mod error;
 mod ir;
 mod memory;
 mod module;
+mod narrow_negation;
 mod nvvm_arch;
 mod options;
 mod parse;
@@ -56,7 +57,6 @@ mod ptxas;
 mod record;
 mod report;
 mod setters;
-mod signed;
 mod sources;
 mod tested;
 

@@ -24,7 +24,7 @@ impl CudaBuilder {
     /// crate in the target folder, and compiles that crate. Of the package's dependencies, the
     /// crate has `cuda_std` and those whose paths occur in the source, such as `libm::erf`, with the
     /// same features and the versions of Cargo.lock. It has none of the package's
-    /// own features. Paths that begin with `crate` have to lead into the module. Messages of the
+    /// own features, and nothing of `[patch]` in the workspace's manifest. Paths that begin with `crate` have to lead into the module. Messages of the
     /// compiler name the lines of the original file. [`locked`](Self::locked) has no effect.
     ///
     /// ```no_run
@@ -55,13 +55,18 @@ impl CudaBuilder {
     /// cannot be read or the crate of a module cannot be written, [`BuildError::Module`] if the
     /// file cannot be a module of kernels.
     pub fn source_hash(&self) -> Result<Sources, BuildError> {
+        self.source_hash_in(&self.folder()?)
+    }
+
+    /// Likewise, of the folder of the kernel crate.
+    pub(crate) fn source_hash_in(&self, kernels: &ModuleCrate) -> Result<Sources, BuildError> {
         let ModuleCrate {
             folder, originals, ..
-        } = self.folder()?;
-        let mut sources = sources::source_hash(&folder)?;
+        } = kernels;
+        let mut sources = sources::source_hash(folder)?;
         if self.is_module {
             // A file of the crate without an original was made from nothing but the module's path.
-            let original = |file: PathBuf| match file.starts_with(&folder) {
+            let original = |file: PathBuf| match file.starts_with(folder) {
                 true => originals.get(&file).cloned(),
                 false => Some(file),
             };
@@ -144,19 +149,23 @@ pub(crate) fn write(file: &Path) -> Result<ModuleCrate, BuildError> {
     }
     let library = folder.join("src/lib.rs");
     write_if_changed(&library, &library_text(&path))?;
-    let dependencies: Vec<_> = package
+    let mut dependencies: BTreeMap<&str, &Dependency> = BTreeMap::new();
+    for one in package
         .dependencies
         .iter()
         .filter(|one| one.is_named_in(&text))
-        .collect();
-    write_if_changed(
-        &folder.join("Cargo.toml"),
-        &manifest_text(package, &dependencies),
-    )?;
+    {
+        // One that is listed for a target too is the same package.
+        dependencies.entry(one.key()).or_insert(one);
+    }
+    let written = folder.join("Cargo.toml");
+    let text = manifest_text(package, dependencies.values());
+    let has_others = fs::read_to_string(&written).ok().as_ref() != Some(&text);
+    write_if_changed(&written, &text)?;
     let kept: BTreeSet<_> = originals.keys().chain([&library]).collect();
     remove_others(&folder.join("src"), &kept)?;
     let lock = workspace.workspace_root.join("Cargo.lock");
-    take_versions(&lock, &folder.join("Cargo.lock"))?;
+    take_versions(&lock, &folder.join("Cargo.lock"), has_others)?;
     originals.insert(folder.join("Cargo.lock"), lock);
     originals.insert(folder.join("Cargo.toml"), manifest.clone());
     Ok(ModuleCrate {
@@ -222,7 +231,10 @@ fn library_text(path: &[String]) -> String {
 }
 
 /// A line for each fact, so that hashes can leave out the places of packages.
-fn manifest_text(package: &Package, dependencies: &[&Dependency]) -> String {
+fn manifest_text<'a>(
+    package: &Package,
+    dependencies: impl IntoIterator<Item = &'a &'a Dependency>,
+) -> String {
     let mut text = format!(
         "{MODULE_HEADER}\n[package]\nname = {:?}\nversion = \"0.0.0\"\nedition = {:?}\npublish = false\n\n[workspace]\n",
         package.name, package.edition
@@ -249,11 +261,11 @@ fn remove_others(folder: &Path, kept: &BTreeSet<&PathBuf>) -> Result<(), BuildEr
     Ok(())
 }
 
-/// Takes the versions of the package's dependencies. cargo removes from the copy what the module
-/// does not need.
-fn take_versions(lock: &Path, copy: &Path) -> Result<(), BuildError> {
+/// Takes the versions of the package's dependencies, if they or the module's dependencies have changed: cargo removes from the
+/// copy what the module does not need.
+fn take_versions(lock: &Path, copy: &Path, has_others: bool) -> Result<(), BuildError> {
     let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
-    if lock.is_file() && modified(copy) < modified(lock) {
+    if lock.is_file() && (has_others || modified(copy) < modified(lock)) {
         fs::copy(lock, copy).map_err(BuildError::io("write", copy))?;
     }
     Ok(())
@@ -278,7 +290,7 @@ impl Dependency {
 
     /// What a manifest says of it.
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let quoted = |text: &str| format!("{text:?}");
+        let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut facts = vec![("package", quoted(&self.name))];
         let source = self.source.as_deref().unwrap_or_default();
         if let Some(path) = &self.path {

@@ -28,7 +28,7 @@ const RECIPE: &[(&str, &str)] = &[
     ("ir/parameters.rs", include_str!("ir/parameters.rs")),
     ("ir/statics.rs", include_str!("ir/statics.rs")),
     ("ir/wide_floats.rs", include_str!("ir/wide_floats.rs")),
-    ("signed.rs", include_str!("signed.rs")),
+    ("narrow_negation.rs", include_str!("narrow_negation.rs")),
 ];
 
 /// The first line of the manifests that are written for modules.

@@ -45,6 +45,7 @@ pub fn expand(attribute: TokenStream, function: &ItemFn) -> syn::Result<TokenStr
     let types: Vec<Ident> = types.map(|one| name_of(one)).collect();
 
     let mut out = TokenStream::new();
+    let mut taken: Vec<Ident> = Vec::new();
     for Instance {
         arguments,
         name,
@@ -60,14 +61,25 @@ pub fn expand(attribute: TokenStream, function: &ItemFn) -> syn::Result<TokenStr
             return Err(syn::Error::new(span, message));
         }
         let name = name.unwrap_or_else(|| instance_name(base, &arguments));
+        if taken.contains(&name) {
+            let message = format!(
+                "two instances have the name `{name}`: give one another, as in `instances(f32; f64 as {name}_2)`"
+            );
+            return Err(syn::Error::new(span, message));
+        }
+        taken.push(name.clone());
         let replace = |tokens: TokenStream| replaced(tokens, &names, &arguments);
         let mut instance = function.clone();
         instance.sig.generics = syn::parse2(without_arguments(function))?;
         instance.sig.generics.where_clause = None;
         instance.sig.ident = name.clone();
-        let mut instance: ItemFn = syn::parse2(replace(instance.to_token_stream()))?;
+        instance.sig = syn::parse2(replace(instance.sig.to_token_stream()))?;
         // The name may be that of a parameter, as in `fn T<T>`.
         instance.sig.ident = name.clone();
+        let aliases = parameters.iter().zip(&arguments);
+        let aliases = aliases.map(|(parameter, argument)| alias(parameter, argument));
+        let body = &function.block;
+        instance.block = syn::parse2(quote!({ #(#aliases)* #body }))?;
         let bound: Bound = syn::parse2(replace(bound.clone()))?;
         let types = kernel::host_types(&instance)?;
         out.extend(kernel::expand(&bound, &instance)?);
@@ -176,6 +188,26 @@ fn parse(list: &Group) -> syn::Result<Vec<Instance>> {
     }
 }
 
+/// The argument under the parameter's name, for the kernel's body.
+fn alias(parameter: &GenericParam, argument: &TokenStream) -> TokenStream {
+    match parameter {
+        GenericParam::Const(constant) => {
+            let (name, ty) = (&constant.ident, &constant.ty);
+            quote! {
+                #[allow(dead_code)]
+                const #name: #ty = #argument;
+            }
+        }
+        other => {
+            let name = name_of(other);
+            quote! {
+                #[allow(dead_code)]
+                type #name = #argument;
+            }
+        }
+    }
+}
+
 /// The parts between marks that are not between angle brackets.
 fn separated(tokens: TokenStream, mark: char) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
@@ -236,7 +268,7 @@ fn instance_name(base: &Ident, arguments: &[TokenStream]) -> Ident {
     Ident::new(&name, base.span())
 }
 
-/// The tokens with arguments in place of parameters.
+/// The tokens of a signature or of a bound with arguments in place of parameters.
 fn replaced(tokens: TokenStream, names: &[Ident], arguments: &[TokenStream]) -> TokenStream {
     let mut out: Vec<TokenTree> = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -299,15 +331,15 @@ mod tests {
     fn each_list_of_arguments_is_a_kernel() {
         let text = expanded(
             "block = N, instances(f32, 128; cuda_std::f16, 64 as small)",
-            "pub unsafe fn reduce<'a, T: Number, const N: u32>(x: &'a [T], n: usize) { let zero = T::ZERO; let t = shared_array![T; N]; x.T; y::T; }",
+            "pub unsafe fn reduce<'a, T: Number, const N: u32>(x: &'a [T], y: DeviceSlice<T::Small>) { let zero = T::ZERO; let t = shared_array![T; N]; x.T; y::T; }",
         )
         .unwrap();
         for part in [
-            "static reduce_f32_128 : :: cuda_std :: host :: Kernel < (:: cuda_std :: DeviceSlice < f32 > , usize ,) >",
-            "static small : :: cuda_std :: host :: Kernel < (:: cuda_std :: DeviceSlice < cuda_std :: f16 > , usize ,) >",
-            "< cuda_std :: f16 > :: ZERO",
-            "shared_array ! [f32 ; 128]",
-            "x . T ; y :: T",
+            "static reduce_f32_128 : :: cuda_std :: host :: Kernel < (:: cuda_std :: DeviceSlice < f32 > , DeviceSlice < < f32 > :: Small > ,) >",
+            "static small : :: cuda_std :: host :: Kernel < (:: cuda_std :: DeviceSlice < cuda_std :: f16 > , DeviceSlice < < cuda_std :: f16 > :: Small > ,) >",
+            "type T = cuda_std :: f16 ;",
+            "const N : u32 = 128 ;",
+            "let t = shared_array ! [T ; N]",
             "x : 64u32 , y : 1u32 , z : 1u32",
             "check :: < f32 , 128 > ()",
             "pub fn reduce < T , const N : u32 > ()",
@@ -345,6 +377,11 @@ mod tests {
                 "separated by semicolons",
             ),
             ("", "unsafe fn k<T>(x: T) {}", "instances(f32; f64)"),
+            (
+                "instances(a::M; b::M)",
+                "unsafe fn k<T>(x: T) {}",
+                "two instances have the name `k_m`",
+            ),
         ] {
             let error = expanded(attribute, function).unwrap_err();
             assert!(error.contains(reason), "{error}");

@@ -16,8 +16,8 @@ use proc_macro::TokenStream;
 ///
 /// The function is not in an `impl` or a `trait` (there the compiler says that "associated `static`
 /// items are not allowed"), and no other kernel of the crate has its name, not even in another
-/// module: the PTX has one list of kernels. It has no generics but lifetimes, which `where` may
-/// bound, no result, and at most 24 parameters:
+/// module: the PTX has one list of kernels. Its only generics are lifetimes, which `where` may
+/// bound, and the parameters of `instances`. It has no result, and at most 24 parameters:
 /// - numbers, pointers, `DeviceSlice`s, and structs with `#[derive(DeviceParam)]`, passed by value.
 ///   No tuples and no `Option`s, whose layout Rust does not define. Values are aligned to at most 16
 ///   bytes;
@@ -37,8 +37,8 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// In the PTX the kernels are `reduce_f32_128` and `reduce_f64_64`, and a launch takes `reduce::<f32, 128>()`: other arguments
-/// do not compile. `instances(f32, 128 as small)` gives another name. In the kernel's source the arguments stand in place of
-/// the parameters, so that its shared arrays and its bound on blocks may depend on them.
+/// do not compile. `instances(f32, 128 as small)` gives another name. In the kernel's body the parameters are names of the
+/// arguments, so that its shared arrays may depend on them, and so may its bound on blocks.
 ///
 /// All threads get the same `&mut`. So no thread may access an element that another thread writes
 /// in the same launch, even behind a barrier: the compiler may keep such an element in a register.

@@ -101,11 +101,7 @@ pub(super) fn to_calls(ir: &str) -> String {
         out.push('\n');
     }
     if is_changed {
-        out.push_str(
-            &FUNCTIONS
-                .replace('@', "@gridstride_")
-                .replace("@gridstride_llvm.", "@llvm."),
-        );
+        out.push_str(FUNCTIONS);
         // A second declaration of the same function would be an error.
         if !ir.contains("declare i128 @llvm.ctlz.i128(") {
             out.push_str("declare i128 @llvm.ctlz.i128(i128, i1 immarg)\n");
@@ -139,10 +135,10 @@ fn call(text: &str) -> Option<String> {
     })
 }
 
-/// To floats: of the number without its leading zeros the upper 64 bits, the last of which is set if a bit below is, are rounded
-/// by an instruction, since a float has less than 63 bits; then the exponent is put right. From floats: both halves are exact.
+/// To floats: shifts out the leading zeros, ORs the lower 64 bits into the last of the upper 64 (sticky), rounds those once with
+/// `uitofp`, and scales by a power of two. From floats: both halves are exact.
 const FUNCTIONS: &str = "
-define internal i64 @leading_bits(i128 %x, i128 %zeros) {
+define internal i64 @gridstride_leading_bits(i128 %x, i128 %zeros) {
   %shifted = shl i128 %x, %zeros
   %low = trunc i128 %shifted to i64
   %shifted_high = lshr i128 %shifted, 64
@@ -153,16 +149,16 @@ define internal i64 @leading_bits(i128 %x, i128 %zeros) {
   ret i64 %bits
 }
 
-define internal i128 @zeros(i128 %x) {
+define internal i128 @gridstride_zeros(i128 %x) {
   %count = call i128 @llvm.ctlz.i128(i128 %x, i1 false)
   %is_zero = icmp eq i128 %x, 0
   %zeros = select i1 %is_zero, i128 127, i128 %count
   ret i128 %zeros
 }
 
-define internal double @f64_of_u128(i128 %x) {
-  %zeros = call i128 @zeros(i128 %x)
-  %bits = call i64 @leading_bits(i128 %x, i128 %zeros)
+define internal double @gridstride_f64_of_u128(i128 %x) {
+  %zeros = call i128 @gridstride_zeros(i128 %x)
+  %bits = call i64 @gridstride_leading_bits(i128 %x, i128 %zeros)
   %rounded = uitofp i64 %bits to double
   %zeros_64 = trunc i128 %zeros to i64
   %exponent = sub i64 1087, %zeros_64
@@ -172,9 +168,9 @@ define internal double @f64_of_u128(i128 %x) {
   ret double %result
 }
 
-define internal float @f32_of_u128(i128 %x) {
-  %zeros = call i128 @zeros(i128 %x)
-  %bits = call i64 @leading_bits(i128 %x, i128 %zeros)
+define internal float @gridstride_f32_of_u128(i128 %x) {
+  %zeros = call i128 @gridstride_zeros(i128 %x)
+  %bits = call i64 @gridstride_leading_bits(i128 %x, i128 %zeros)
   %rounded = uitofp i64 %bits to float
   %zeros_32 = trunc i128 %zeros to i32
   %exponent = sub i32 191, %zeros_32
@@ -184,29 +180,29 @@ define internal float @f32_of_u128(i128 %x) {
   ret float %result
 }
 
-define internal double @f64_of_i128(i128 %x) {
+define internal double @gridstride_f64_of_i128(i128 %x) {
   %sign = ashr i128 %x, 127
   %flipped = xor i128 %x, %sign
   %magnitude = sub i128 %flipped, %sign
-  %float = call double @f64_of_u128(i128 %magnitude)
+  %float = call double @gridstride_f64_of_u128(i128 %magnitude)
   %negated = fneg double %float
   %is_negative = icmp slt i128 %x, 0
   %result = select i1 %is_negative, double %negated, double %float
   ret double %result
 }
 
-define internal float @f32_of_i128(i128 %x) {
+define internal float @gridstride_f32_of_i128(i128 %x) {
   %sign = ashr i128 %x, 127
   %flipped = xor i128 %x, %sign
   %magnitude = sub i128 %flipped, %sign
-  %float = call float @f32_of_u128(i128 %magnitude)
+  %float = call float @gridstride_f32_of_u128(i128 %magnitude)
   %negated = fneg float %float
   %is_negative = icmp slt i128 %x, 0
   %result = select i1 %is_negative, float %negated, float %float
   ret float %result
 }
 
-define internal i128 @u128_of_f64(double %x) {
+define internal i128 @gridstride_u128_of_f64(double %x) {
   %is_positive = fcmp ogt double %x, 0.0
   %is_large = fcmp oge double %x, 0x47F0000000000000
   %without_negative = select i1 %is_positive, double %x, double 0.0
@@ -225,13 +221,13 @@ define internal i128 @u128_of_f64(double %x) {
   ret i128 %result
 }
 
-define internal i128 @i128_of_f64(double %x) {
+define internal i128 @gridstride_i128_of_f64(double %x) {
   %negated = fneg double %x
   %is_negative = fcmp olt double %x, 0.0
   %absolute = select i1 %is_negative, double %negated, double %x
   %is_large = fcmp oge double %absolute, 0x47E0000000000000
   %number = select i1 %is_large, double 0.0, double %absolute
-  %magnitude = call i128 @u128_of_f64(double %number)
+  %magnitude = call i128 @gridstride_u128_of_f64(double %number)
   %minus = sub i128 0, %magnitude
   %bits = select i1 %is_negative, i128 %minus, i128 %magnitude
   %most = select i1 %is_negative, i128 -170141183460469231731687303715884105728, i128 170141183460469231731687303715884105727
@@ -239,15 +235,15 @@ define internal i128 @i128_of_f64(double %x) {
   ret i128 %result
 }
 
-define internal i128 @u128_of_f32(float %x) {
+define internal i128 @gridstride_u128_of_f32(float %x) {
   %wide = fpext float %x to double
-  %result = call i128 @u128_of_f64(double %wide)
+  %result = call i128 @gridstride_u128_of_f64(double %wide)
   ret i128 %result
 }
 
-define internal i128 @i128_of_f32(float %x) {
+define internal i128 @gridstride_i128_of_f32(float %x) {
   %wide = fpext float %x to double
-  %result = call i128 @i128_of_f64(double %wide)
+  %result = call i128 @gridstride_i128_of_f64(double %wide)
   ret i128 %result
 }
 

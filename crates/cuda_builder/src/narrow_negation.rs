@@ -4,20 +4,20 @@
 //! when they are compared next: of −32768 that is 32768, which is not negative, so that `i16::saturating_neg` gives −32768.
 //! A difference from zero becomes `neg.s16`. Without a sign the same bits are the result, and cannot be taken for wider ones.
 
-/// `ptx` with unsigned differences.
-pub(crate) fn without_narrow_negation(ptx: &str) -> String {
+/// Returns `ptx` with `neg.s16`, `abs.s16` and `sub.s16` as unsigned subtractions.
+pub(crate) fn replaced(ptx: &str) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {
         let changed = ["neg", "abs", "sub"]
             .iter()
-            .find_map(|name| replaced(line, name));
+            .find_map(|name| without_signs(line, name));
         out.push_str(changed.as_deref().unwrap_or(line));
     }
     out
 }
 
 /// A line with such an instruction, without it.
-fn replaced(line: &str, name: &str) -> Option<String> {
+fn without_signs(line: &str, name: &str) -> Option<String> {
     let at = line.find(&format!("{name}.s16"))?;
     let (before, instruction) = line.split_at(at);
     // Neither `neg.s16x2` nor the end of another name.
@@ -51,13 +51,13 @@ mod tests {
 \t{ .reg .b16 %negated; sub.u16 %negated, 0, %rs2; max.s16 %rs3, %rs2, %negated; }
 \tsub.u16 \t%rs4, %rs5, %rs6;
 \tret;\n";
-        assert_eq!(without_narrow_negation(ptx), expected);
+        assert_eq!(replaced(ptx), expected);
     }
 
     #[test]
     fn others_stay() {
         let ptx =
             "\tneg.s32 \t%r2, %r1;\n\tsub.s16x2 \t%r1, %r2, %r3;\n\tadd.s16 \t%rs1, %rs2, %rs3;";
-        assert_eq!(without_narrow_negation(ptx), ptx);
+        assert_eq!(replaced(ptx), ptx);
     }
 }
