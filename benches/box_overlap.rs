@@ -228,7 +228,11 @@ fn sweep(args: &Args, device: &Device, most: usize) -> anyhow::Result<()> {
             let (times, found) = time(device, args.runs, &call)?;
             let what = format!("{name}, {rows} boxes");
             let found = agree(&mut first, found.download()?, &sets, &what)?;
-            let row = Measured::at(name, rows as u64, Clock::Device, times);
+            let line = match algorithm {
+                Algorithm::Auto => "gridstride",
+                _ => "gridstride (brute)",
+            };
+            let row = Measured::at(line, rows as u64, Clock::Device, times);
             show(&row.bytes(bytes(&sets, found)))?;
         }
     }

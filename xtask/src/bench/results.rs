@@ -135,7 +135,7 @@ impl Results {
         self.rows.iter().find(|row| row.key() == other.key())
     }
 
-    /// The least time of a row by what the machine can do, as measured on the same device at the same commit or later, divided
+    /// The least time of a row by what the machine can do, as measured on the same device, divided
     /// by its time: nothing if it is not by events, or if nothing of it is counted.
     pub fn share_of_ceiling(&self, row: &Row) -> Option<f64> {
         let Measured {

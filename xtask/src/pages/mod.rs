@@ -186,11 +186,13 @@ impl Source {
         for row in rows.iter().filter(|row| !row.is_ours()) {
             let name = row.measured.program.split(" (").next().unwrap_or_default();
             let version = row.measured.version.as_deref().unwrap_or_default();
-            let day = match row.date == ours.date {
-                true => String::new(),
-                false => format!(" of {}", row.date),
+            // Peers that have not changed are kept from earlier runs.
+            let run = match (row.date == ours.date, row.commit == ours.commit) {
+                (true, true) => String::new(),
+                (true, false) => format!(" (commit {})", row.commit),
+                (false, _) => format!(" ({}, commit {})", row.date, row.commit),
             };
-            let peer = format!("{name} {version}{day}");
+            let peer = format!("{name} {version}{run}");
             if !peers.contains(&peer) {
                 peers.push(peer);
             }

@@ -7,6 +7,7 @@ mod overview;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use figures::Clock;
 use plotters::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -36,7 +37,7 @@ const PLOTS: [Plot; 5] = [
         name: "tensor_sketch_longest",
         steps: &["tensor_sketch_longest"],
         title: "Tensor sketch of 20 M letters in 1410 sequences",
-        x: "share of the longest sequence in all letters (%)",
+        x: "letters of the longest sequence",
         y: "time on the device (ms)",
         base: 10.0,
         legend: Legend::Within(SeriesLabelPosition::UpperLeft),
@@ -59,7 +60,7 @@ const PLOTS: [Plot; 5] = [
         x: "N",
         y: "TFLOP/s",
         base: 2.0,
-        legend: Legend::Within(SeriesLabelPosition::LowerRight),
+        legend: Legend::Beside,
         number: |_, row| Some(row.measured.operations? as f64 / row.measured.median_ms / 1e9),
     },
     Plot {
@@ -76,7 +77,7 @@ const PLOTS: [Plot; 5] = [
         name: "crossover",
         steps: &["crossover"],
         title: "Whole calls with all copies",
-        x: "size",
+        x: "size, in the unit that the legend says",
         y: "the CPU's time / the GPU's",
         base: 16.0,
         legend: Legend::Beside,
@@ -89,6 +90,16 @@ const PLOTS: [Plot; 5] = [
         },
     },
 ];
+
+/// The line and the place on the axis: of a point, or of a product of square matrices by events, `4096³, f32`.
+fn point(row: &Row) -> Option<(&str, u64)> {
+    let of_product = || {
+        let (size, line) = row.measured.case.split_once("³, ")?;
+        let is_plain = row.measured.clock == Clock::Device && line != "f16";
+        Some((line, size.parse().ok().filter(|_| is_plain)?))
+    };
+    row.measured.point().or_else(of_product)
+}
 
 fn milliseconds(_: &Results, row: &Row) -> Option<f64> {
     Some(row.measured.median_ms)
@@ -109,9 +120,7 @@ pub fn draw(results: &Results, folder: &Path) -> Result<()> {
 impl Plot {
     fn draw(self, results: &Results, path: &Path) -> Result<()> {
         let rows = || self.steps.iter().flat_map(|step| results.of_step(step));
-        let rows: Vec<_> = rows()
-            .filter(|row| row.measured.point().is_some())
-            .collect();
+        let rows: Vec<_> = rows().filter(|row| point(row).is_some()).collect();
         let Some(first) = rows.first() else {
             return Ok(());
         };
@@ -119,8 +128,7 @@ impl Plot {
         // By device, line and program, so that a peer follows the line that it belongs to.
         let mut lines: BTreeMap<_, Vec<(f64, f64)>> = BTreeMap::new();
         for row in &rows {
-            let (Some((line, x)), Some(y)) = (row.measured.point(), (self.number)(results, row))
-            else {
+            let (Some((line, x)), Some(y)) = (point(row), (self.number)(results, row)) else {
                 continue;
             };
             let device = if has_devices { short(&row.device) } else { "" };
@@ -136,6 +144,12 @@ impl Plot {
                 colors.len() - 1
             });
             let is_ours = program == "gridstride";
+            // A program may have the line's name in its own.
+            let line = if program.contains(line) && !is_ours {
+                ""
+            } else {
+                line
+            };
             let names = [line, if is_ours { "" } else { program }, device];
             let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
             drawn.push(Line {
@@ -209,4 +223,20 @@ fn separated<T: DeserializeOwned>(path: &Path, delimiter: u8) -> Result<Vec<T>> 
         .map_err(cannot_read)?;
     let lines: csv::Result<_> = reader.into_deserialize().collect();
     Ok(lines.map_err(cannot_read)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::results::RESULTS;
+
+    /// A plot without rows would keep the lines of an earlier run.
+    #[test]
+    fn plots_have_rows() {
+        let results = Results::read(&crate::workspace().join(RESULTS)).unwrap();
+        for plot in PLOTS {
+            let mut rows = results.of_step(plot.steps[0]);
+            assert!(rows.any(|row| point(row).is_some()), "{}", plot.name);
+        }
+    }
 }

@@ -91,7 +91,8 @@ fn name(row: &Row) -> String {
         .split("_cpu")
         .next()
         .unwrap_or_default()
-        .replace('_', " ");
+        .replace('_', " ")
+        .replace("primitives", "radix sort");
     format!("{kernel}: {}", row.measured.case)
 }
 
