@@ -182,7 +182,8 @@ impl Source {
             None => ours.host.clone(),
         };
         text += &format!("; {}, commit {}", ours.date, ours.commit);
-        let mut peers: Vec<String> = Vec::new();
+        // By their runs, so that each run is named once.
+        let mut peers: Vec<(String, Vec<String>)> = Vec::new();
         for row in rows.iter().filter(|row| !row.is_ours()) {
             let name = row.measured.program.split(" (").next().unwrap_or_default();
             let version = row.measured.version.as_deref().unwrap_or_default();
@@ -192,13 +193,18 @@ impl Source {
                 (true, false) => format!(" (commit {})", row.commit),
                 (false, _) => format!(" ({}, commit {})", row.date, row.commit),
             };
-            let peer = format!("{name} {version}{run}");
-            if !peers.contains(&peer) {
-                peers.push(peer);
+            let peer = format!("{name} {version}").trim_end().to_owned();
+            let place = peers.iter().position(|(known, _)| *known == run);
+            let place = place.unwrap_or_else(|| {
+                peers.push((run, Vec::new()));
+                peers.len() - 1
+            });
+            if !peers[place].1.contains(&peer) {
+                peers[place].1.push(peer);
             }
         }
-        for peer in peers {
-            text += &format!("; {peer}");
+        for (run, names) in peers {
+            text += &format!("; {}{run}", names.join(", "));
         }
         Ok(text)
     }
