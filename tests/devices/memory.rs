@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std_tests_kernels::launches::add_to_all;
-use gridstride::device::{Buffer, LaunchConfig, Module};
+use gridstride::device::{Buffer, DeviceKind, LaunchConfig, Module};
 use gridstride::{Device, Error};
 
 use crate::common::{assert_error, fails, fails_with, module, with_kernels};
@@ -76,18 +76,23 @@ fn buffers_of_other_devices_are_refused() {
         let mut own = device.buffer_from(&[1u32; 10]).unwrap();
         let config = LaunchConfig::for_len(10, 32);
         for foreign in [&other, &cpu] {
-            if foreign.same_as(&device) || !cfg!(debug_assertions) {
+            let is_unchecked =
+                matches!(device.kind(), DeviceKind::Cuda { .. }) && !cfg!(debug_assertions);
+            if foreign.same_as(&device) || is_unchecked {
                 continue;
             }
             let mut values = foreign.buffer_from(&[1u32; 10]).unwrap();
             let slice = values.slice_mut();
             // SAFETY: the launch is refused.
             let result = unsafe { device.launch(&MODULE, &add_to_all, config, (slice, 1)) };
+            let (id, own_id) = (foreign.id(), device.id());
+            let or_launch = match foreign.kind() {
+                DeviceKind::Cpu => String::new(),
+                _ => format!(", or launch on {id}"),
+            };
             let text = format!(
-                "kernel `add_to_all` cannot be launched: an argument is a buffer on {}, and the launch is on {}, \
-                 which does not have that memory",
-                foreign.id(),
-                device.id()
+                "kernel `add_to_all` cannot be launched: an argument is a buffer on {id}, and the launch is on \
+                 {own_id}, which does not have that memory: copy the data to a buffer on {own_id}{or_launch}"
             );
             assert_error!(result, Error::Launch { .. });
             fails_with(result, text);
@@ -97,4 +102,40 @@ fn buffers_of_other_devices_are_refused() {
         unsafe { device.launch(&MODULE, &add_to_all, config, (own.slice_mut(), 1)) }.unwrap();
         assert_eq!(own.to_vec().unwrap(), [2; 10]);
     }
+}
+
+/// A parameter with a slice in it.
+#[repr(C)]
+#[derive(Clone, Copy, DeviceParam)]
+struct Numbered {
+    number: u32,
+    values: DeviceSliceMut<u32>,
+}
+
+/// Writes the number to the first element.
+#[kernel]
+unsafe fn write_number(numbered: Numbered) {
+    // SAFETY: the slice has an element.
+    unsafe { numbered.values.set(0, numbered.number) };
+}
+
+#[test]
+fn structs_with_buffers_of_other_devices_are_refused() {
+    let device = Device::simulator().unwrap();
+    let config = LaunchConfig::new(1, 1);
+    let write = |buffer: &mut Buffer<u32>| {
+        let values = buffer.slice_mut();
+        let numbered = Numbered { number: 7, values };
+        // SAFETY: the slice is the buffer's, or the launch is refused.
+        unsafe { device.launch(&MODULE, &write_number, config, (numbered,)) }
+    };
+    for foreign in [Device::simulator().unwrap(), Device::cpu()] {
+        let mut values = foreign.buffer_from(&[1u32]).unwrap();
+        let text = format!("an argument is a buffer on {}", foreign.id());
+        fails(write(&mut values), &[&text]);
+        assert_eq!(values.to_vec().unwrap(), [1]);
+    }
+    let mut own = device.buffer_from(&[1u32]).unwrap();
+    write(&mut own).unwrap();
+    assert_eq!(own.to_vec().unwrap(), [7]);
 }

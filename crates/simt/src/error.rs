@@ -427,7 +427,8 @@ pub enum SimError {
     /// end of the launch.
     #[error("kernel `{kernel}`: something wrote {}", Described { buffer: *buffer, damage: *damage })]
     BufferDamage {
-        /// The kernel that ran. Another one that ran at the same time may have written.
+        /// The kernel that ran. Another launch at the same time, the host, or an earlier launch (if the
+        /// buffer was freed) may have written.
         kernel: &'static str,
         /// The elements of the buffer.
         buffer: Elements,

@@ -259,8 +259,9 @@ mod system {
         WATCHED.set(None);
         // SAFETY: the coroutine runs, since it is watched, and the signal interrupted it, since the
         // stack pointer is in its stack or the stack is used up. The registers are set to the result.
-        // What else is needed, that the coroutine holds nothing which others wait for, does not
-        // matter more than the mistake: the launch fails, and the thread's values are lost.
+        // corosensei also asks that the coroutine writes nothing but its own stack. Kernels do not keep
+        // this: a lock (allocator, stdout) or `RefCell` (detector) held here stays held, so a later
+        // launch may hang. Accepted, because otherwise the process would end.
         let values = unsafe { watched.handler.setup_trap_handler(|| ()) };
         set(registers, &values);
         true
@@ -311,11 +312,15 @@ mod system {
                     handler(signal, info, context);
                 }
             }
-            // SAFETY: all zeros are the default action. The access is made again, and ends the
-            // process.
+            // SAFETY: all zeros are the default action. An access is made again after this handler, and
+            // ends the process. A signal that was sent comes once, so it is sent again; it waits until
+            // this handler has returned. `info` is that of the signal.
             _ => unsafe {
                 let action: libc::sigaction = std::mem::zeroed();
                 libc::sigaction(signal, &action, ptr::null_mut());
+                if (*info).si_code <= 0 {
+                    libc::raise(signal);
+                }
             },
         }
     }

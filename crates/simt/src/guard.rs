@@ -242,4 +242,17 @@ mod tests {
             }
         }
     }
+
+    /// Without guards, the memory has nothing around it.
+    #[test]
+    fn unguarded_memory_has_no_zones() {
+        for (size, may_be_reused) in [(1_usize, true), (64, true), (64, false), (5000, false)] {
+            let layout = Layout::from_size_align(size, 256).unwrap();
+            let memory = Guarded::new(layout, false, may_be_reused).unwrap();
+            let start = memory.pointer() as usize;
+            assert!(memory.zones().iter().all(|(_, zone)| zone.is_empty()));
+            assert_eq!(memory.range(), start..start + size);
+            assert!(!memory.has_pages());
+        }
+    }
 }

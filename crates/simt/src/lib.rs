@@ -31,7 +31,7 @@
 //! # Undetected mistakes
 //! Threads change only where they synchronise, so without the race detector a race is not detected if
 //! accesses of two threads must interleave more finely, and races between blocks show only in
-//! results. A thread that waits for another in a loop around an atomic waits in vain, unless the
+//! results. A thread that waits for another in a loop around an atomic never lets it run, unless the
 //! loop calls [`nanosleep`](cuda_std::thread::nanosleep). Accesses through raw pointers that hit
 //! another buffer are not noticed. Memory is as strongly ordered as the CPU's.
 //!

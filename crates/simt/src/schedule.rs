@@ -226,9 +226,10 @@ impl<'a> Schedule<'a> {
             // `enter`; `threads` outlives the coroutines, and so the calls in which they are
             // suspended.
             let resume = || unsafe { host::enter(thread, || routine.resume(())) };
-            self.spinning.turn(self.block, index);
+            // Ends also if a panic of the thread goes through `resume`.
+            let turn = self.spinning.turn(self.block, index);
             let result = faults::watch(handler, resume);
-            self.spinning.turn(self.block, index);
+            drop(turn);
             let result = result.map_err(|fault| thread.faulted(&fault))?;
             if IS_ENABLED && let Some(error) = thread.access_error() {
                 return Err(error);

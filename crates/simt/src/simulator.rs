@@ -65,8 +65,9 @@ pub struct Simulator {
     /// kernels, and for a panic hook that prints a backtrace. Unused pages take no memory. An
     /// overflow is an error of the launch on Linux, and ends the process elsewhere.
     pub stack_bytes: usize,
-    /// Whether there are guard zones around the arrays in shared memory, as by default. The variable
-    /// `GRIDSTRIDE_SIMULATOR_GUARDS` with the value `0` changes the default.
+    /// Whether arrays in shared memory, and buffers of gridstride's simulator devices, have guard zones
+    /// around them. The default is yes, unless the variable `GRIDSTRIDE_SIMULATOR_GUARDS` has the
+    /// value `0`.
     pub guards: bool,
     /// How long a thread may run without waiting for others, before the launch fails; zero for no
     /// limit. The default is 30 seconds, or as many as the variable
@@ -95,7 +96,9 @@ fn default_spin_limit() -> Duration {
         let seconds = text.parse().ok();
         let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         limit.unwrap_or_else(|| {
-            eprintln!("{VARIABLE}: {text:?} is no number of seconds");
+            eprintln!(
+                "{VARIABLE}={text:?} is not a number of seconds: the limit stays 30 s. Example: {VARIABLE}=60"
+            );
             DEFAULT
         })
     });

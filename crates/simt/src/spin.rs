@@ -88,15 +88,24 @@ impl Spinning {
         Self { running, before }
     }
 
-    /// Notes that a thread of the kernel begins to run, or stops.
+    /// Notes that a thread of the kernel runs, until the result is dropped.
     #[inline]
-    pub(crate) fn turn(&self, block: u64, thread: u32) {
+    pub(crate) fn turn(&self, block: u64, thread: u32) -> Turn<'_> {
         let running = &*self.running;
         running.block.store(block, Relaxed);
         running.thread.store(thread, Relaxed);
-        // Nothing else writes it.
-        let turns = running.turns.load(Relaxed);
-        running.turns.store(turns + 1, Relaxed);
+        running.count_turn();
+        Turn(running)
+    }
+}
+
+/// The time in which a thread of the kernel runs. Ends when it is dropped, also by a panic.
+pub(crate) struct Turn<'a>(&'a Running);
+
+impl Drop for Turn<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.count_turn();
     }
 }
 
@@ -110,6 +119,14 @@ impl Drop for Spinning {
 }
 
 impl Running {
+    /// Counts the begin or the end of a turn.
+    #[inline]
+    fn count_turn(&self) {
+        // Nothing else writes it.
+        let turns = self.turns.load(Relaxed);
+        self.turns.store(turns + 1, Relaxed);
+    }
+
     fn place(&self) -> Place {
         Place {
             kernel: self.kernel,
@@ -244,3 +261,23 @@ mod system {
 ))]
 pub(crate) use system::is_request;
 use system::{OsThread, request, this_thread};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    /// A wait after a panic is no turn.
+    #[test]
+    fn panics_end_turns() {
+        let spinning = Spinning::new("kernel", LaunchConfig::new(1, 1), Duration::ZERO);
+        let turns = || spinning.running.turns.load(Relaxed);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let _turn = spinning.turn(0, 0);
+            assert_eq!(turns(), 1);
+            resume_unwind(Box::new(()));
+        }));
+        assert!(result.is_err());
+        assert_eq!(turns(), 2);
+    }
+}

@@ -11,7 +11,6 @@ mod common;
 use common::{SEEDS, launch, slice_mut};
 use cuda_std::host::{Dim3, KernelArgs, LaunchConfig};
 use cuda_std::prelude::*;
-use cuda_std::shared;
 use simt::{
     Accessed, Damage, Elements, GlobalBuffer, GlobalMemory, Place, Side, SimError, Simulator,
 };
@@ -408,7 +407,8 @@ fn faults_of_destructors_are_printed() {
     assert!(message.contains(start), "{message}");
 }
 
-/// Faults of the host go to the handler that the standard library has installed.
+/// Faults of the host go to the handler that the standard library has installed. A signal that was
+/// sent ends the process too.
 #[test]
 fn faults_of_the_host_end_the_process() {
     const VARIABLE: &str = "FAULT_OF_THE_HOST";
@@ -423,6 +423,10 @@ fn faults_of_the_host_end_the_process() {
     match std::env::var(VARIABLE).as_deref() {
         Err(_) => {}
         Ok(which) => {
+            if which == "sent" {
+                // SAFETY: the default action, before any other handler is expected.
+                unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
+            }
             // Installs the simulator's handler.
             let mut out = [0];
             let arguments = (0, true, slice_mut(&mut out));
@@ -435,13 +439,19 @@ fn faults_of_the_host_end_the_process() {
             .unwrap();
             match which {
                 "stack" => _ = black_box(down(1)),
+                // SAFETY: sends a signal to this thread.
+                "sent" => _ = unsafe { libc::raise(libc::SIGSEGV) },
                 // SAFETY: not given, which the test is about.
                 _ => unsafe { black_box(std::ptr::null_mut::<u32>()).write_volatile(1) },
             }
             return;
         }
     }
-    for (which, signal) in [("stack", libc::SIGABRT), ("null", libc::SIGSEGV)] {
+    for (which, signal) in [
+        ("stack", libc::SIGABRT),
+        ("null", libc::SIGSEGV),
+        ("sent", libc::SIGSEGV),
+    ] {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([
             "--exact",
@@ -457,17 +467,4 @@ fn faults_of_the_host_end_the_process() {
             "{message}"
         );
     }
-}
-
-/// Without guard zones, nothing is noticed behind the array.
-#[test]
-fn guards_can_be_switched_off() {
-    #[kernel]
-    unsafe fn one_behind() {
-        let array = shared::dynamic_shared_mem::<u8>();
-        // SAFETY: the launch gives 64 bytes.
-        unsafe { array.add(63).write(1) };
-    }
-    let config = LaunchConfig::new(1, 1).with_shared_bytes(64);
-    launch(&Simulator::default().guards(false), &one_behind, config, ()).unwrap();
 }

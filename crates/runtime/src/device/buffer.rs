@@ -39,7 +39,7 @@ pub struct Buffer<T: Element> {
 impl Device {
     /// Allocates a buffer of `len` elements whose content is unspecified. In the simulator all bytes are
     /// `0xff`, which is NaN as a float, and guard zones around the buffer let launches report accesses
-    /// beside it. The CPU fills new buffers so in builds with debug assertions.
+    /// beside it. In builds with debug assertions, the CPU fills new buffers with `0xff` too.
     ///
     /// # Errors
     /// [`Error::Allocation`] if the device's memory or its [limit](Device::with_memory_limit) does

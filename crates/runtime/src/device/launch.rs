@@ -10,7 +10,7 @@ use super::allocations;
 use super::capture;
 use super::cuda::Gpu;
 use super::handle::Backend;
-use super::{Device, DeviceId, LaunchConfig, Module};
+use super::{Device, DeviceId, DeviceKind, LaunchConfig, Module};
 use crate::{Error, Result};
 use cuda_std::host::{BlockBound, Kernel, KernelArgs, MAX_THREADS};
 
@@ -72,7 +72,13 @@ impl Device {
     ) -> Result<()> {
         self.require_fitting(kernel.name(), kernel.bound(), config)?;
         module.require_package(kernel.name(), kernel.package())?;
-        if CHECKS_GPUS || matches!(self.backend, Backend::Simulator(_)) {
+        let is_checked = match self.backend {
+            // Its error is that it runs no kernels.
+            Backend::Cpu => false,
+            Backend::Simulator(_) => true,
+            Backend::Cuda(_) => CHECKS_GPUS,
+        };
+        if is_checked {
             let (own, mut other) = (self.id(), None);
             arguments.visit_memory(&mut |address| {
                 other = other.or_else(|| allocations::other_device(address, own));
@@ -122,11 +128,17 @@ impl Device {
     }
 
     fn not_its_memory(&self, kernel: &str, other: DeviceId) -> Error {
+        let own = self.id();
+        let or_launch = match other.kind {
+            // It runs no kernels.
+            DeviceKind::Cpu => String::new(),
+            _ => format!(", or launch on {other}"),
+        };
         Error::Launch {
             kernel: kernel.to_string(),
             message: format!(
-                "an argument is a buffer on {other}, and the launch is on {}, which does not have that memory",
-                self.id()
+                "an argument is a buffer on {other}, and the launch is on {own}, which does not have that memory: \
+                 copy the data to a buffer on {own}{or_launch}"
             ),
         }
     }

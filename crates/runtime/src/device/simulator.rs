@@ -50,8 +50,8 @@ impl Simulator {
     }
 
     /// Allocates memory for these elements, with guard zones around it unless the settings have none.
-    /// Unspecified memory holds ones, which are NaN as floats: this shows in results that depend on
-    /// unwritten memory.
+    /// Unspecified memory holds bytes of `0xff`, which are NaN as floats: this shows in results that
+    /// depend on unwritten memory.
     pub fn allocate(
         &self,
         layout: Layout,
