@@ -11,6 +11,7 @@ use gridstride::{Device, Error};
 use ndarray::{Array, Array3, Ix1, Ix2, arr0, array, s};
 use rayon::prelude::*;
 
+use crate::OF_TESTS;
 use crate::common::{
     assert_error, cuda, devices, fails, fails_with, module, simulator, with_kernels,
 };
@@ -339,7 +340,7 @@ fn the_simulator_names_the_kernel_that_leaves_its_slice() {
     let mut values = device.zeros::<u32>(3).unwrap();
     let config = LaunchConfig::new(1, 1);
     // SAFETY: the simulator stops the access past the end.
-    let launched = unsafe { device.launch(&MODULE, &missing, config, (values.slice_mut(),)) };
+    let launched = unsafe { device.launch(&OF_TESTS, &missing, config, (values.slice_mut(),)) };
     assert_error!(&launched, Error::Simulation(_));
     fails(launched, &["missing", "3"]);
 }
@@ -376,7 +377,7 @@ fn modules_that_do_not_load_say_why() {
     assert!(future.reason.contains("compute capability"), "{future}");
 
     // SAFETY: nothing is launched, as there is no such entry.
-    let launched = unsafe { device.launch(&MODULE, &missing, config, (values.slice_mut(),)) };
+    let launched = unsafe { device.launch(&OF_TESTS, &missing, config, (values.slice_mut(),)) };
     fails(launched, &["device_test has no such entry"]);
 }
 

@@ -22,6 +22,7 @@ use ndarray::{Array1, Array2, array};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
+use crate::OF_TESTS;
 use crate::common::{assert_error, devices, fails_with, module, simulator, with_kernels};
 
 static MODULE: Module = module!(
@@ -388,7 +389,7 @@ fn uploads_in_a_capture_wait_for_the_graphs_of_other_threads() {
     let mut values = device.buffer_from(&[1u32; 10]).unwrap();
     let slow = || {
         // SAFETY: the kernel accesses no memory of a device.
-        unsafe { device.launch(&MODULE, &take_long, LaunchConfig::new(1, 1), ())? };
+        unsafe { device.launch(&OF_TESTS, &take_long, LaunchConfig::new(1, 1), ())? };
         add(&mut values, 1)
     };
     let (mut graph, ()) = device.capture(slow).unwrap();

@@ -13,3 +13,7 @@ mod pipeline;
 mod reopening;
 
 use test_support as common;
+
+/// For kernels of these tests, which have no PTX: the simulator runs them.
+static OF_TESTS: gridstride::device::Module =
+    gridstride::device::Module::new("tests of devices", &[]);

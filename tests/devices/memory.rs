@@ -5,6 +5,7 @@ use cuda_std_tests_kernels::launches::add_to_all;
 use gridstride::device::{Buffer, DeviceKind, LaunchConfig, Module};
 use gridstride::{Device, Error};
 
+use crate::OF_TESTS;
 use crate::common::{assert_error, fails, fails_with, module, with_kernels};
 
 static MODULE: Module = module!("memory_test", "kernels-gpu/ptx/cuda_std_tests", "sm_70");
@@ -26,7 +27,7 @@ fn access(data: &mut Buffer<f32>, index: isize, writes: bool) -> gridstride::Res
     let (device, slice) = (data.device().clone(), data.slice_mut());
     let arguments = (slice, index, writes);
     // SAFETY: the slice is the buffer's. The mistakes are those that the simulator finds.
-    unsafe { device.launch(&MODULE, &element, LaunchConfig::new(1, 1), arguments) }
+    unsafe { device.launch(&OF_TESTS, &element, LaunchConfig::new(1, 1), arguments) }
 }
 
 #[test]
@@ -64,8 +65,14 @@ fn accesses_far_beside_buffers_and_to_freed_ones_name_the_thread() {
     drop(data);
     let _other = device.alloc::<f32>(100).unwrap();
     // SAFETY: not given, which the simulator finds.
-    let result =
-        unsafe { device.launch(&MODULE, &element, LaunchConfig::new(1, 1), (slice, 3, true)) };
+    let result = unsafe {
+        device.launch(
+            &OF_TESTS,
+            &element,
+            LaunchConfig::new(1, 1),
+            (slice, 3, true),
+        )
+    };
     fails(result, &[place, "at byte 12 of a freed buffer of 100 f32"]);
 }
 
@@ -127,7 +134,7 @@ fn structs_with_buffers_of_other_devices_are_refused() {
         let values = buffer.slice_mut();
         let numbered = Numbered { number: 7, values };
         // SAFETY: the slice is the buffer's, or the launch is refused.
-        unsafe { device.launch(&MODULE, &write_number, config, (numbered,)) }
+        unsafe { device.launch(&OF_TESTS, &write_number, config, (numbered,)) }
     };
     for foreign in [Device::simulator().unwrap(), Device::cpu()] {
         let mut values = foreign.buffer_from(&[1u32]).unwrap();

@@ -5,6 +5,7 @@ use cuda_std_tests_kernels::launches::{add_to_all, nothing};
 use gridstride::device::{DeviceKind, Module};
 use gridstride::{Device, Error};
 
+use crate::OF_TESTS;
 use crate::common::{assert_error, module, simulator, with_kernels};
 
 static MODULE: Module = module!("occupancy_test", "kernels-gpu/ptx/cuda_std_tests", "sm_70");
@@ -106,15 +107,15 @@ fn suggestions_keep_to_the_bound_of_the_kernel() {
     let device = simulator();
     let none = |_| 0;
     let suggested = [
-        device.suggested_block(&MODULE, &of_one_shape, none),
-        device.suggested_block(&MODULE, &of_few_threads, none),
-        device.suggested_block(&MODULE, &of_some_warps, none),
+        device.suggested_block(&OF_TESTS, &of_one_shape, none),
+        device.suggested_block(&OF_TESTS, &of_few_threads, none),
+        device.suggested_block(&OF_TESTS, &of_some_warps, none),
     ];
     // 64 threads: 32 blocks; 96: 21; 32: 32.
     assert_eq!(suggested.map(Result::unwrap), [96, 20, 64]);
-    let suggested = device.suggested_block(&MODULE, &of_clusters, none);
+    let suggested = device.suggested_block(&OF_TESTS, &of_clusters, none);
     assert_eq!(suggested.unwrap(), 64);
-    let found = device.occupancy(&MODULE, &of_clusters, 64, 0).unwrap();
+    let found = device.occupancy(&OF_TESTS, &of_clusters, 64, 0).unwrap();
     assert_eq!(found.blocks_per_multiprocessor, 32);
 }
 
@@ -130,7 +131,7 @@ fn blocks_beyond_a_limit_are_refused() {
             let found = device.occupancy(&MODULE, &nothing, threads, shared_bytes);
             assert_error!(found, Error::Launch { message, .. } if message.contains(said));
         }
-        let wrong = device.occupancy(&MODULE, &of_one_shape, 96, 0);
+        let wrong = device.occupancy(&OF_TESTS, &of_one_shape, 96, 0);
         assert_error!(wrong, Error::Launch { message, .. } if message.contains("(48, 2, 1) alone"));
         let suggested = device.suggested_block(&MODULE, &nothing, |_| most + 1);
         assert_error!(suggested, Error::Launch { kernel, .. } if kernel == "nothing");

@@ -16,6 +16,10 @@ pub enum Content {
 
 /// The elements of a buffer, for messages.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    not(feature = "simulator"),
+    expect(dead_code, reason = "the simulator alone names them")
+)]
 pub struct Elements {
     /// The name of the type.
     pub name: &'static str,
