@@ -32,6 +32,10 @@ fn find(address: usize) -> Option<(String, bool)> {
             return;
         };
         let file = file.display().to_string();
+        // Not of Rust: the system's libraries, of which a thread's start is one.
+        if !file.ends_with(".rs") {
+            return;
+        }
         let is_library = [
             "/library/core/",
             "/library/std/",
@@ -39,8 +43,7 @@ fn find(address: usize) -> Option<(String, bool)> {
             "/cuda_std/src/",
         ]
         .iter()
-        .any(|part| file.contains(part))
-            || !file.ends_with(".rs");
+        .any(|part| file.contains(part));
         let is_better = found.as_ref().is_none_or(|(_, was_library)| *was_library);
         if is_better {
             found = Some((format!("{file}:{line}"), is_library));

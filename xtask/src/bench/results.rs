@@ -253,10 +253,6 @@ pub mod tests {
         let all = results(&[copy, adds, mean.clone(), product.clone()]);
         assert_eq!(all.share_of_ceiling(&mean), Some(0.25));
         assert_eq!(all.share_of_ceiling(&product), Some(0.75));
-        mean.step = "edit_distance".to_owned();
-        assert_eq!(all.share_of_ceiling(&mean), None);
-        mean = row("time_series", "mean", "gridstride", vec![2.0]);
-        mean.measured.bytes = Some(2000);
         mean.device = "another GPU".to_owned();
         assert_eq!(all.share_of_ceiling(&mean), None);
         product.measured.clock = Clock::Call;

@@ -260,7 +260,7 @@ mod tests {
             ("faster time_series / mean / CUB (sum)", "1.50"),
             (
                 "machine time_series",
-                "NVIDIA H200, driver 580; Xeon, 16 threads; 2026-11-30, commit 88b441a3; CUB 13.0 of 2026-11-29",
+                "NVIDIA H200, driver 580; Xeon, 16 threads; 2026-11-30, commit 88b441a3; CUB 13.0 (2026-11-29, commit 88b441a3)",
             ),
         ] {
             assert_eq!(source.text(comment).unwrap().as_deref(), Some(expected));

@@ -212,7 +212,7 @@ mod tests {
 | mean, by events | 0.500 ms (0.400 to 0.600) | 0.750 ms |  |
 | mean, whole call | 9.00 ms |  |  |
 
-NVIDIA H200, driver 580; Xeon, 16 threads; 2026-11-30, commit 88b441a3; CUB . † The kernel was another.
+NVIDIA H200, driver 580; Xeon, 16 threads; 2026-11-30, commit 88b441a3; CUB. † The kernel was another.
 ";
         assert_eq!(text, expected);
         let error = table(&source(), "time_series\nmode").unwrap_err();
