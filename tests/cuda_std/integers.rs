@@ -1,6 +1,7 @@
 //! Operations on integers at their extremes: what the host computes is right.
 
 use super::*;
+use gridstride::device::Element;
 use kernels::integers::{self, SIGNED, UNSIGNED};
 
 /// Bits at both ends and in the middle of a width, and some without a pattern.
@@ -32,22 +33,34 @@ fn extremes(bits: u32) -> Vec<u128> {
     all
 }
 
+/// The results of a kernel that computes one for each number, in blocks of 128.
+fn computed<T: Element, R: Element>(
+    device: &Device,
+    kernel: &Kernel<(DeviceSlice<T>, DeviceSliceMut<R>)>,
+    numbers: &[T],
+) -> Vec<R> {
+    let mut padded = numbers.to_vec();
+    padded.resize(numbers.len().next_multiple_of(128), numbers[0]);
+    let input = device.buffer_from(&padded).unwrap();
+    let mut out = device.zeros::<R>(padded.len()).unwrap();
+    let config = LaunchConfig::new((padded.len() / 128) as u32, 128);
+    let arguments = (input.slice(), out.slice_mut());
+    // SAFETY: an element per thread.
+    unsafe { launch_of(&COMMON, device, kernel, config, arguments) };
+    let mut results = out.to_vec().unwrap();
+    results.truncate(numbers.len());
+    results
+}
+
 macro_rules! agree {
     ($($name:ident, $type:ident, $kernel:ident, $names:ident;)*) => {$(
         #[test]
         fn $name() {
             let numbers: Vec<$type> = extremes($type::BITS).into_iter().map(|bits| bits as $type).collect();
-            let mut pairs: Vec<_> = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| [a, b])).collect();
-            let count = pairs.len();
-            pairs.resize(count.next_multiple_of(128), [1; 2]);
+            let pairs: Vec<_> = numbers.iter().flat_map(|&a| numbers.iter().map(move |&b| [a, b])).collect();
             for device in with_kernels() {
-                let input = device.buffer_from(&pairs).unwrap();
-                let mut out = device.zeros::<[$type; $names.len()]>(pairs.len()).unwrap();
-                let config = LaunchConfig::new((pairs.len() / 128) as u32, 128);
-                let arguments = (input.slice(), out.slice_mut());
-                // SAFETY: an element per thread.
-                unsafe { launch_of(&COMMON, &device, &integers::$kernel, config, arguments) };
-                for (found, [a, b]) in out.to_vec().unwrap().into_iter().zip(&pairs).take(count) {
+                let found = computed(&device, &integers::$kernel, &pairs);
+                for (found, [a, b]) in found.into_iter().zip(&pairs) {
                     let expected = integers::$type(*a, *b);
                     for ((found, expected), name) in found.iter().zip(&expected).zip($names) {
                         assert_eq!(found, expected, "{device}: {name} of {a} and {b} in {}", stringify!($type));
@@ -75,21 +88,7 @@ agree! {
 #[test]
 fn the_least_number_has_no_negative() {
     for device in with_kernels() {
-        let pairs = [[i16::MIN, 0]; 128];
-        let input = device.buffer_from(&pairs).unwrap();
-        let mut out = device.zeros::<[i16; SIGNED.len()]>(128).unwrap();
-        let arguments = (input.slice(), out.slice_mut());
-        // SAFETY: an element per thread.
-        unsafe {
-            launch_of(
-                &COMMON,
-                &device,
-                &integers::of_i16,
-                LaunchConfig::new(1, 128),
-                arguments,
-            )
-        };
-        let found = out.to_vec().unwrap()[0];
+        let found = computed(&device, &integers::of_i16, &[[i16::MIN, 0]])[0];
         let of = |name| found[SIGNED.iter().position(|known| *known == name).unwrap()];
         assert_eq!([of("saturating_neg"), of("saturating_abs")], [i16::MAX; 2]);
         assert_eq!([of("wrapping_neg"), of("wrapping_abs")], [i16::MIN; 2]);
@@ -118,23 +117,9 @@ fn conversions_between_integers_and_floats() {
             one + (one >> 52) + (one >> 53),
         ]);
     }
-    let count = numbers.len();
-    numbers.resize(count.next_multiple_of(128), 1);
     for device in with_kernels() {
-        let input = device.buffer_from(&numbers).unwrap();
-        let mut out = device.zeros::<[u128; 26]>(numbers.len()).unwrap();
-        let config = LaunchConfig::new((numbers.len() / 128) as u32, 128);
-        // SAFETY: an element per thread.
-        unsafe {
-            launch_of(
-                &COMMON,
-                &device,
-                &integers::conversions_of_integers,
-                config,
-                (input.slice(), out.slice_mut()),
-            );
-        }
-        for (found, &x) in out.to_vec().unwrap().into_iter().zip(&numbers).take(count) {
+        let found = computed(&device, &integers::conversions_of_integers, &numbers);
+        for (found, &x) in found.into_iter().zip(&numbers) {
             assert_eq!(found, integers::conversions(x), "{device}: of {x:#x}");
         }
     }
@@ -167,23 +152,9 @@ fn floats_become_integers() {
             -1.3 * one,
         ]);
     }
-    let count = numbers.len();
-    numbers.resize(count.next_multiple_of(128), 1.0);
     for device in with_kernels() {
-        let input = device.buffer_from(&numbers).unwrap();
-        let mut out = device.zeros::<[u128; 20]>(numbers.len()).unwrap();
-        let config = LaunchConfig::new((numbers.len() / 128) as u32, 128);
-        // SAFETY: an element per thread.
-        unsafe {
-            launch_of(
-                &COMMON,
-                &device,
-                &integers::truncations_of_floats,
-                config,
-                (input.slice(), out.slice_mut()),
-            );
-        }
-        for (found, &x) in out.to_vec().unwrap().into_iter().zip(&numbers).take(count) {
+        let found = computed(&device, &integers::truncations_of_floats, &numbers);
+        for (found, &x) in found.into_iter().zip(&numbers) {
             assert_eq!(found, integers::truncations(x), "{device}: of {x:e}");
         }
     }
