@@ -12,7 +12,7 @@ mod common;
 
 use anyhow::Result;
 use clap::Parser;
-use common::{Clock, DeviceName, Measured, Random, Unit, grouped, largest, random, show, time};
+use common::{Clock, DeviceName, Measured, Random, grouped, largest, random, show, time, unit};
 use gridstride::Device;
 use gridstride::device::DeviceKind;
 use gridstride::distances::{Component, DeviceWindows, Distances, Metric};
@@ -66,14 +66,6 @@ fn roundoff<T: Component>() -> f64 {
     match T::NAME {
         "f32" => 2f64.powi(-24),
         _ => 2f64.powi(-53),
-    }
-}
-
-/// What does the operations on a type.
-fn unit<T: Component>() -> Unit {
-    match T::NAME {
-        "f32" => Unit::F32,
-        _ => Unit::F64,
     }
 }
 
@@ -152,7 +144,7 @@ fn measure_slides<T: Component>(
         let operations = OPERATIONS * pairs * WINDOWS * args.dim;
         let row = Measured::new(format!("{name}, {of}, {}", T::NAME), Clock::Device, times)
             .bytes(rows + bytes)
-            .operations(operations as u64, unit::<T>())
+            .operations(operations as u64, unit(T::NAME))
             .error(error);
         show(&row)?;
         assert!(error <= bound, "the distances are wrong");
@@ -195,7 +187,7 @@ fn measure<T: Component>(args: &Args, device: &Device, a: &Array2<T>, b: &Array2
             let case = format!("{what}, {}{squared}", T::NAME);
             let row = Measured::new(case, Clock::Device, times)
                 .bytes(read + 8 * pairs)
-                .operations(operations, unit::<T>())
+                .operations(operations, unit(T::NAME))
                 .error(error);
             show(&row)?;
             assert!(error <= bound, "the distances are wrong");

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Parser;
-use common::{Clock, Measured, Unit, grouped, largest, random, show};
+use common::{Clock, Measured, grouped, largest, random, show, unit};
 use gridstride::Device;
 use gridstride::matmul::{Scalar, matmul};
 use gridstride::{Number, Real};
@@ -140,13 +140,9 @@ fn time<T: Timed>(case: &Case, runs: usize) -> Result<()> {
         false => [m, k, n].map(grouped).join(" × "),
     };
     let columns = if case.transposed { ", by columns" } else { "" };
-    let unit = match T::Sum::NAME {
-        "f64" => Unit::F64,
-        _ => Unit::F32,
-    };
     let row = |times| {
         Measured::new(format!("{shape}{columns}, {}", T::NAME), Clock::Call, times)
-            .operations((2 * m * k * n) as u64, unit)
+            .operations((2 * m * k * n) as u64, unit(T::Sum::NAME))
     };
     show(&row(times).error(error))?;
     Ok(show(&row(times_of_dot).program("ndarray (dot)"))?)

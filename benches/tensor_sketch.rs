@@ -13,8 +13,8 @@ mod common;
 
 use clap::{Parser, ValueEnum};
 use common::{
-    Clock, DeviceName, Measured, Random, Unit, check_sketches, grouped, largest, show, time,
-    time_whole,
+    Clock, DeviceName, Measured, Random, check_sketches, grouped, largest, show, time, time_whole,
+    unit,
 };
 use gridstride::Device;
 use gridstride::tensor_sketch::{Entry, Form, Sequences, Tables, TensorSketch};
@@ -184,10 +184,6 @@ fn measure<T: Entry>(
     let sketches = sketches.download()?;
     let (calls, called) = time_whole(args.runs, || sketcher.sketch(device, &sequences))?;
     let bytes = sequences.total_length() + sketches.len() * size_of::<T>();
-    let unit = match T::NAME {
-        "f32" => Unit::F32,
-        _ => Unit::F64,
-    };
     for (clock, times, sketches) in [
         (Clock::Device, on_device, sketches),
         (Clock::Call, calls, called),
@@ -195,7 +191,7 @@ fn measure<T: Entry>(
         check_sketches(args.form.into(), tables, longest, &sketches, &exact);
         let row = Measured::new(case, clock, times).bytes(bytes).operations(
             operations(tables, args.form, sequences.total_length()),
-            unit,
+            unit(T::NAME),
         );
         show(&row.error(largest_error(&sketches, &exact)))?;
     }

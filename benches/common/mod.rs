@@ -60,6 +60,14 @@ pub fn grouped(count: usize) -> String {
     }
 }
 
+/// What does the operations on a type of numbers, outside of tensor cores: sums of types that are narrower are of `f32`.
+pub fn unit(type_name: &str) -> Unit {
+    match type_name {
+        "f64" => Unit::F64,
+        _ => Unit::F32,
+    }
+}
+
 /// The largest error, or NaN if one is: `f64::max` would drop it.
 pub fn largest(errors: impl IntoIterator<Item = f64>) -> f64 {
     let larger = |worst: f64, error: f64| match error.is_nan() || error > worst {
